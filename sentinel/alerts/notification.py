@@ -1,0 +1,146 @@
+"""What is to be told: the present state of one incident, with its history.
+
+A notification holds facts, not words for one channel; rendering is each notifier's own. It is a *state*, not an edge:
+two notifications of one incident with equal `digest` say the same, and telling the later one says all that
+the earlier one said. Its history lines are the exception: each is told once, in order.
+
+Everything is plain data, so that it travels through the outbox as JSON (`to_wire`, `from_wire`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Literal
+
+import msgspec
+
+from sentinel.severity import SEVERITIES, AlertState, Severity
+
+LineKind = Literal["opened", "worse", "joined", "eased", "closed", "ended"]
+"""`closed`: everything has recovered. `ended`: it is over without recovery."""
+
+
+class RefusedCheckpoint(msgspec.Struct, frozen=True):
+    """A newer checkpoint that was not recommended, and why: one sentence."""
+
+    step: int
+    path: str
+    reason: str
+
+
+class Rollback(msgspec.Struct, frozen=True):
+    """Rollback advice. `step` and `path` are None when there is nothing safe to go back to; `reason` says why.
+
+    `steps_lost` counts training steps between the checkpoint and the newest step, `seconds_lost` the time between
+    them (None when the recording has no times). `command` resumes the trainer, or None when the framework is not known.
+    `evidence` are (metric, value) pairs as they stood at the checkpoint.
+    """
+
+    step: int | None
+    path: str | None
+    reason: str
+    steps_lost: int | None = None
+    seconds_lost: float | None = None
+    command: str | None = None
+    refused: tuple[RefusedCheckpoint, ...] = ()
+    evidence: tuple[tuple[str, float], ...] = ()
+
+
+class EpisodeView(msgspec.Struct, frozen=True):
+    """One alert of the incident, from its onset to now (or its end).
+
+    `value` and `threshold` are the two sides of the comparison that fired, `metric` the text of its left side;
+    `unit` is the metric's unit from the dictionary (`nats/token`), empty when unknown. `state` as in the lifecycle.
+    """
+
+    id: str
+    alert: str
+    symptom: str
+    severity: Severity
+    state: AlertState
+    summary: str
+    metric: str
+    value: float | None
+    threshold: float | None
+    unit: str
+    onset_step: int
+    fired_step: int
+    fired_time: float | None
+    ended_step: int | None = None
+    ended_time: float | None = None
+    labels: dict[str, str] = {}
+    condition: str = ""
+    source: str = ""
+    runbook: dict[str, tuple[str, ...]] = {}
+
+
+class HistoryLine(msgspec.Struct, frozen=True):
+    """One thing that happened, in words for a person, told once.
+
+    `id` is stable over restarts: derived from the transition it tells.
+    """
+
+    id: str
+    kind: LineKind
+    text: str
+    step: int
+    time: float | None
+
+
+class Notification(msgspec.Struct, frozen=True):
+    """The state of one incident (a run's open episodes), worst cause first in `episodes`.
+
+    `started_step`/`started_time`: the earliest onset. `seconds_since_onset` and `steps_since_onset` are what the
+    trouble has cost so far, at the last transition. `episodes` holds ended ones too, after the open ones.
+    """
+
+    incident: str
+    run: str
+    attempt: int
+    state: Literal["firing", "closed"]
+    severity: Severity
+    headline: str
+    step: int
+    time: float | None
+    onset_step: int
+    steps_since_onset: int
+    seconds_since_onset: float | None
+    episodes: tuple[EpisodeView, ...]
+    history: tuple[HistoryLine, ...]
+    rollback: Rollback | None = None
+    labels: dict[str, str] = {}
+    framework: str | None = None
+
+    @property
+    def digest(self) -> str:
+        """16 hex characters over everything but the history, which is told line by line."""
+        return hashlib.sha256(_encoder.encode(msgspec.structs.replace(self, history=()))).hexdigest()[:16]
+
+
+_encoder = msgspec.json.Encoder(order="deterministic")
+_decoder = msgspec.json.Decoder(Notification)
+
+
+def to_wire(notification: Notification) -> bytes:
+    """JSON. Non-finite floats become null, which `value` and `threshold` allow."""
+    return _encoder.encode(notification)
+
+
+def from_wire(raw: bytes) -> Notification:
+    """The inverse of `to_wire`. Raises msgspec.ValidationError on anything else."""
+    return _decoder.decode(raw)
+
+
+__all__ = [
+    "SEVERITIES",
+    "AlertState",
+    "EpisodeView",
+    "HistoryLine",
+    "LineKind",
+    "Notification",
+    "RefusedCheckpoint",
+    "Rollback",
+    "Severity",
+    "from_wire",
+    "to_wire",
+]

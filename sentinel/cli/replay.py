@@ -1,0 +1,142 @@
+"""`sentinel replay`: would these rules have fired on these runs, and when?"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from sentinel.cli.output import clean
+from sentinel.errors import UsageError
+from sentinel.metrics import default
+from sentinel.resources import read_sources
+from sentinel.rules.loader import load_rules
+from sentinel.service.replay import Found, Summary
+from sentinel.service.replay import replay as play
+from sentinel.severity import SEVERITIES, Severity, rank
+
+SCHEMA_VERSION = 1
+
+
+@click.command("replay")
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--rules", "rule_paths", multiple=True, metavar="PATH", help="Rule file, folder or pack. Default: grpo.")
+@click.option("--framework", help="Whose keys the rows hold (trl, verl...). Default: guessed.")
+@click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("--pending/--no-pending", default=False, help="Show alerts that have begun but not fired, too.")
+@click.option("--fail-on", type=click.Choice(SEVERITIES), help="Exit 1 if an alert of at least this severity fired.")
+def replay(
+    files: tuple[Path, ...],
+    rule_paths: tuple[str, ...],
+    framework: str | None,
+    output: str,
+    pending: bool,
+    fail_on: Severity | None,
+) -> None:
+    """Play recorded runs (JSONL) through the rules, at full speed and without Redis or Slack.
+
+    A line is an event, or a row as a trainer logged it: {"step": 12, "kl": 0.03}. `-` reads standard input.
+    """
+    dictionary = default()
+    if framework is not None and framework not in dictionary.frameworks:
+        raise UsageError(f"no framework '{clean(framework)}' is known; there are: {', '.join(dictionary.frameworks)}")
+    rules = load_rules(read_sources(rule_paths or ("grpo",)), dictionary)
+    # Pipes are welcome too: `sentinel replay <(zcat run.jsonl.gz)`.
+    missing = [str(file) for file in files if (not file.exists() or file.is_dir()) and str(file) != "-"]
+    if missing:
+        raise UsageError(f"there is no file {', '.join(clean(name) for name in missing)}")
+    summary = Summary()
+    worst = -1
+    for file in files:
+        path = Path("/dev/stdin") if str(file) == "-" else file
+        for found in play(path, rules, summary, dictionary=dictionary, framework=framework):
+            state = found.transition.state
+            if state == "firing":
+                worst = max(worst, rank(found.transition.severity))
+            if state == "pending" and not pending:
+                summary.transitions -= 1
+                continue
+            click.echo(json.dumps(as_json(found)) if output == "json" else as_text(found))
+    if output == "json":
+        click.echo(json.dumps({"summary": summary_json(summary)}))
+    else:
+        _summary_text(summary)
+    if fail_on is not None and worst >= rank(fail_on):
+        sys.exit(1)
+
+
+def as_json(found: Found) -> dict[str, Any]:
+    """One transition, in the shape that the documentation promises (docs/replay.md)."""
+    transition, rollback = found.transition, found.rollback
+    return {
+        "run": transition.run,
+        "attempt": transition.attempt,
+        "alert": transition.alert,
+        "symptom": transition.symptom,
+        "severity": transition.severity,
+        "state": transition.state,
+        "step": transition.step,
+        "time": transition.time,
+        "onset_step": transition.onset_step,
+        "value": transition.value,
+        "threshold": transition.threshold,
+        "metric": transition.metric,
+        "labels": transition.labels,
+        "summary": transition.summary,
+        "rollback": None
+        if rollback is None or rollback.step is None
+        else {"step": rollback.step, "path": rollback.path, "reason": rollback.reason},
+        "id": transition.id,
+        "source": transition.rule.source,
+    }
+
+
+def summary_json(summary: Summary) -> dict[str, Any]:
+    """The last line of a replay."""
+    return {
+        "version": SCHEMA_VERSION,
+        "files": summary.files,
+        "steps": summary.steps,
+        "events": summary.events,
+        "transitions": summary.transitions,
+        "fired": {severity: summary.fired[severity] for severity in SEVERITIES},
+        "rejected": summary.rejected,
+        "dropped_metrics": dict(summary.dropped_metrics),
+        "frameworks": summary.frameworks,
+        "not_evaluable": summary.not_evaluable,
+    }
+
+
+def as_text(found: Found) -> str:
+    transition, rollback = found.transition, found.rollback
+    labels = "".join(f" {key}={value}" for key, value in transition.labels.items())
+    line = (
+        f"{clean(transition.run)}  step {transition.step:<6} {transition.severity.upper():<8} {transition.state:<10} "
+        f"{transition.alert}{clean(labels)}: {clean(transition.summary)} (since step {transition.onset_step})"
+    )
+    if rollback is not None:
+        if rollback.step is None:
+            line += f"\n    no rollback: {clean(rollback.reason)}"
+        else:
+            line += f"\n    roll back to step {rollback.step}: {clean(rollback.path or '')}"
+    return line
+
+
+def _summary_text(summary: Summary) -> None:
+    fired = ", ".join(f"{summary.fired[severity]} {severity}" for severity in reversed(SEVERITIES))
+    click.echo(f"\n{summary.files} recordings, {summary.steps} steps, fired: {fired}")
+    by_rule: dict[tuple[str, str], int] = {}
+    for rules in summary.not_evaluable.values():
+        for rule, metrics in rules.items():
+            key = (rule, ", ".join(metrics))
+            by_rule[key] = by_rule.get(key, 0) + 1
+    for (rule, needed), count in sorted(by_rule.items()):
+        runs = "" if summary.files == 1 else f" in {count} of {len(summary.not_evaluable)} runs"
+        click.echo(f"not evaluable{runs}: {rule} needs {clean(needed)}")
+    for line in summary.rejected[:20]:
+        click.echo(f"rejected: {clean(line)}", err=True)
+    if len(summary.rejected) > 20:
+        click.echo(f"rejected: {len(summary.rejected) - 20} more lines", err=True)

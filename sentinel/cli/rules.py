@@ -1,0 +1,180 @@
+"""`sentinel rules`: validate, test, list, schema. None of them needs Redis, Slack or a secret."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from sentinel import __version__
+from sentinel.cli.output import (
+    JSON_VERSION,
+    clean,
+    counted,
+    github_of_problem,
+    json_of_problem,
+    print_json,
+    sarif_of_problems,
+    table,
+    text_of_problem,
+)
+from sentinel.errors import Problem, UsageError
+from sentinel.resources import PACKS, Source, pack_path, packs_dir, read_sources
+from sentinel.rules.loader import load_rules, read_rules
+
+if TYPE_CHECKING:
+    from sentinel.rules.model import Rule
+
+_PATHS = click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+
+
+@click.group()
+def rules() -> None:
+    """Validate, test and list rules."""
+
+
+@rules.command()
+@_PATHS
+@click.option(
+    "--output",
+    type=click.Choice(["text", "json", "github", "sarif"]),
+    default="text",
+    help="text, json, workflow commands for GitHub, or SARIF 2.1.0.",
+)
+def validate(paths: tuple[Path, ...], output: str) -> None:
+    """Find everything that is wrong in rule files, folders of them, or the shipped packs.
+
+    Files that are named together are checked as rules in force together: a name may stand once in all of them.
+    Exits 0 when they can be used, 1 when not, 2 when one cannot be read. Warnings alone exit 0.
+    """
+    readings = [read_rules(sources) for sources in _groups(paths)]
+    problems = [problem for reading in readings for problem in reading.problems]
+    errors = [problem for problem in problems if problem.severity == "error"]
+    count = sum(len(reading.rules) for reading in readings)
+    match output:
+        case "json":
+            # {"version": 1, "ok": bool, "rules": how many could be understood, "problems": [json_of_problem...]}
+            listed = [json_of_problem(problem) for problem in problems]
+            print_json({"version": JSON_VERSION, "ok": not errors, "rules": count, "problems": listed})
+        case "sarif":
+            print_json(sarif_of_problems(problems, __version__))
+        case "github":
+            for problem in problems:
+                click.echo(github_of_problem(problem))
+        case _:
+            click.echo(_report(problems, errors, count))
+    if errors:
+        raise click.exceptions.Exit(1)
+
+
+def _report(problems: Sequence[Problem], errors: Sequence[Problem], count: int) -> str:
+    lines = [f"{text_of_problem(problem)}\n" for problem in problems]
+    warnings = len(problems) - len(errors)
+    found = [counted(len(errors), "error")] if errors else []
+    found += [counted(warnings, "warning")] if warnings else []
+    lines.append(", ".join(found) if errors else ", ".join([f"{counted(count, 'rule')} can be used", *found]))
+    return "\n".join(lines)
+
+
+def _groups(paths: Sequence[Path]) -> list[list[Source]]:
+    """The files that are named, as one set of rules. Shipped packs are alternatives: each is a set by itself."""
+    if paths and not all(path.is_dir() and path.resolve() == packs_dir().resolve() for path in paths):
+        return [read_sources(paths)]
+    return [
+        [source] for source in (read_sources(paths) if paths else read_sources([pack_path(name) for name in PACKS]))
+    ]
+
+
+@rules.command("list")
+@_PATHS
+@click.option("--output", type=click.Choice(["text", "json"]), default="text")
+def list_(paths: tuple[Path, ...], output: str) -> None:
+    """List rules: name, symptom, conditions by severity, how long they must hold."""
+    found = [rule for sources in _groups(paths) for rule in load_rules(sources)]
+    if output == "json":
+        # {"version": 1, "rules": [{name, symptom, conditions: {severity: text}, for, keep_firing_for, until, after,
+        #  where, taints, summary, runbook, source}]}
+        print_json({"version": JSON_VERSION, "rules": [_json_of_rule(rule) for rule in found]})
+        return
+    rows = [("RULE", "SYMPTOM", "SEVERITY", "CONDITION", "FOR")]
+    for rule in found:
+        hold = str(rule.hold) if rule.hold else "-"
+        for index, (severity, condition) in enumerate(rule.conditions):
+            names = (rule.name, rule.symptom) if index == 0 else ("", "")
+            rows.append((*names, severity, clean(str(condition)), hold))
+    click.echo(table(rows))
+
+
+def _json_of_rule(rule: Rule) -> dict[str, Any]:
+    book = rule.runbook
+    return {
+        "name": rule.name,
+        "symptom": rule.symptom,
+        "conditions": {severity: str(condition) for severity, condition in rule.conditions},
+        "for": str(rule.hold) if rule.hold else None,
+        "keep_firing_for": str(rule.keep_firing) if rule.keep_firing else None,
+        "until": str(rule.until) if rule.until else None,
+        "after": rule.after,
+        "where": dict(rule.where),
+        "taints": rule.taints,
+        "summary": rule.summary,
+        "runbook": {"causes": list(book.causes), "look_at": list(book.look_at), "do": list(book.do)},
+        "source": rule.source,
+    }
+
+
+@rules.command()
+def schema() -> None:
+    """Print the JSON schema of a rule file, for editors that check while one types."""
+    from sentinel.rules.document import json_schema
+
+    click.echo(json.dumps(json_schema(), indent=2, ensure_ascii=False))
+
+
+@rules.command("test")
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--output", type=click.Choice(["text", "json"]), default="text")
+def test_(paths: tuple[Path, ...], output: str) -> None:
+    """Play the time-lines of NAME.test.yaml files through the rules and compare.
+
+    A folder stands for all test files in it, a rule file for the one beside it. Exits 0 when every test passes, 1 when
+    not, 2 when a file cannot be read or there are no tests.
+    """
+    from sentinel.cli.ruletests import run_files
+
+    results = run_files(paths)
+    if not results:
+        raise UsageError("no tests there: they are in files named NAME.test.yaml")
+    passed = sum(result.outcome == "PASS" for result in results)
+    if output == "json":
+        # {"version": 1, "passed": n, "failed": n, "errors": n, "tests": [{outcome, name, path, line, problems}]}
+        print_json(
+            {
+                "version": JSON_VERSION,
+                "passed": passed,
+                "failed": sum(result.outcome == "FAIL" for result in results),
+                "errors": sum(result.outcome == "ERROR" for result in results),
+                "tests": [
+                    {
+                        "outcome": result.outcome,
+                        "name": result.name,
+                        "path": result.path,
+                        "line": result.line,
+                        "problems": [json_of_problem(problem) for problem in result.problems],
+                    }
+                    for result in results
+                ],
+            }
+        )
+    else:
+        for result in results:
+            color = {"PASS": "green", "FAIL": "red", "ERROR": "magenta"}[result.outcome]
+            click.echo(f"{click.style(result.outcome.ljust(5), fg=color)}  {result.place}  {clean(result.name)}")
+            for problem in result.problems:
+                click.echo("".join(f"       {line}\n" for line in text_of_problem(problem).splitlines()), nl=False)
+        click.echo(f"{passed} of {counted(len(results), 'test')} passed")
+    if passed < len(results):
+        raise click.exceptions.Exit(1)

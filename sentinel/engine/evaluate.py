@@ -1,0 +1,151 @@
+"""The value of an expression now, read from a run's slots. Nothing changes but that windows move on to now.
+
+The compiled kernel decides; this reads the same objects when someone asks *what* the numbers were: the value and
+threshold of a transition, rules on silence that fall due between events, and explanations.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Set
+from typing import Any
+
+from sentinel.engine.plan import part_key, running_key, scale_extent, series_key, window_key
+from sentinel.rules.expression.nodes import (
+    Arithmetic,
+    Call,
+    Compare,
+    Context,
+    Duration,
+    Logic,
+    Metric,
+    Negative,
+    Node,
+    Not,
+    Number,
+)
+from sentinel.stats import FUNCTIONS, Nonfinite, Probe, RunningFunction, WindowFunction
+from sentinel.stats.absent import Absent
+from sentinel.stats.parts import Moments
+from sentinel.stats.series import Series
+from sentinel.stats.window import Axis, Window
+
+
+class Reader:
+    """Evaluates over `slots`, as of `rel` (steps since the attempt's first), `step` and `time`."""
+
+    def __init__(
+        self, slots: Mapping[str, Any], bad: Set[str], *, rel: int, step: int, time: float, origin: float
+    ) -> None:
+        self.slots = slots
+        self.bad = bad
+        self.rel = rel
+        self.step = step
+        self.time = time
+        self.origin = origin
+
+    def truth(self, node: Node) -> bool | None:
+        match node:
+            case Compare(op=op, left=left, right=right):
+                a, b = self.number(left), self.number(right)
+                if math.isnan(a) or math.isnan(b):
+                    return None
+                return {
+                    "<": a < b,
+                    "<=": a <= b,
+                    ">": a > b,
+                    ">=": a >= b,
+                    "==": a == b,
+                    "!=": a != b,
+                }[op]
+            case Logic(op=op, parts=parts):
+                truths = [self.truth(part) for part in parts]
+                stop = op == "or"
+                if stop in truths:
+                    return stop
+                return None if None in truths else not stop
+            case Not(operand=operand):
+                inner = self.truth(operand)
+                return None if inner is None else not inner
+            case Call(function=name, argument=Metric(name=series), window=window):
+                function = FUNCTIONS[name]
+                if issubclass(function, Nonfinite):
+                    return series in self.bad
+                assert issubclass(function, Absent) and window is not None
+                found: Series = self.slots[series_key(Metric(series))]
+                read = function.read_time if window.axis is Axis.TIME else function.read
+                return read(found, self.rel, self.time, self.origin, window.size)
+            case _:
+                raise AssertionError(f"not a condition: {node}")
+
+    def number(self, node: Node) -> float:
+        """NaN when it is unknown."""
+        match node:
+            case Number(value=value):
+                return value
+            case Duration(seconds=seconds):
+                return seconds
+            case Context():
+                return float(self.step)
+            case Metric():
+                series: Series | None = self.slots.get(series_key(node))
+                return math.nan if series is None else series.last
+            case Negative(operand=operand):
+                return -self.number(operand)
+            case Arithmetic(op=op, left=left, right=right):
+                a, b = self.number(left), self.number(right)
+                if op == "/":
+                    return a / b if b else math.nan
+                return a + b if op == "+" else a - b if op == "-" else a * b
+            case Call():
+                return self._call(node)
+            case _:
+                raise AssertionError(f"not a number: {node}")
+
+    def _call(self, call: Call) -> float:
+        function, extent = FUNCTIONS[call.function], call.window
+        if issubclass(function, RunningFunction):
+            running: RunningFunction = self.slots[running_key(call)]
+            return running.read()
+        if issubclass(function, Probe):
+            return float(function.read(self.slots[series_key(call.argument)], self.rel, self.time, self.origin, 0.0))
+        assert issubclass(function, WindowFunction) and extent is not None
+        key = window_key(call.argument, extent, reach=function.reach)
+        window: Window = self.slots[key]
+        window.advance(self.rel, self.time)
+        if window.count < function.least or (function.covered and not window.covered(self.rel, self.time)):
+            return math.nan
+        arguments: list[Any] = [self.slots[part_key(key, part)] for part in function.parts]
+        if function.scaled:
+            scale = window_key(call.argument, scale_extent(extent), reach=True)
+            self.slots[scale].advance(self.rel, self.time)
+            arguments += [self.slots[part_key(scale, Moments)], self.slots[scale].count]
+        return function.read(window.series.values, window.start, *arguments)
+
+
+def deciding(node: Node, reader: Reader) -> tuple[Node, float, float] | None:
+    """The comparison that a person should be shown: its left side, its value, and the threshold.
+
+    The first comparison that holds now, in reading order; the first one at all when none does. None for conditions
+    without a comparison, such as `nonfinite(*)`.
+    """
+    comparisons = list(_comparisons(node))
+    if not comparisons:
+        return None
+    chosen = next((found for found in comparisons if reader.truth(found)), comparisons[0])
+    left, right = chosen.left, chosen.right
+    if isinstance(left, Number | Duration) and not isinstance(right, Number | Duration):
+        left, right = right, left
+    return left, reader.number(left), reader.number(right)
+
+
+def _comparisons(node: Node) -> list[Compare]:
+    match node:
+        case Compare():
+            return [node]
+        case Logic(parts=parts):
+            return [found for part in parts for found in _comparisons(part)]
+        case Not(operand=operand):
+            return _comparisons(operand)
+        case _:
+            return []

@@ -1,0 +1,251 @@
+"""Does an expression make sense: known names, fitting units, a truth at the top.
+
+Units are few: a plain number in some metric's unit, a ratio (a percentage, a relative change), seconds, a truth. The
+check also rewrites `30%` into 30 where it stands beside a metric that counts in percent, so that
+`max(gpu.util, 5m) < 30%` means what it says.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from sentinel.metrics import Dictionary
+from sentinel.rules.expression.nodes import (
+    Arithmetic,
+    Call,
+    Compare,
+    Context,
+    Duration,
+    Logic,
+    Metric,
+    Negative,
+    Node,
+    Not,
+    Number,
+    Span,
+    walk,
+)
+from sentinel.rules.expression.parse import ExpressionError, Fault, parse_expression
+from sentinel.stats import FUNCTIONS, Result
+from sentinel.suggestion import closest
+
+
+class Kind(Enum):
+    """What a value is."""
+
+    NUMBER = "a number"
+    PLAIN = "a plain number"  # a literal: fits beside anything but a duration
+    PERCENT = "a percentage"  # a metric that counts 0 to 100
+    RATIO = "a ratio"  # a literal percentage, a fraction, a relative change
+    SECONDS = "a duration"
+    TRUTH = "a condition"
+
+
+@dataclass(frozen=True, slots=True)
+class _Typed:
+    node: Node
+    kind: Kind
+
+
+def compile_text(text: str, dictionary: Dictionary) -> Node:
+    """Parse and check a condition. Raises ExpressionError with all faults."""
+    try:
+        node = parse_expression(text)
+    except ExpressionError as error:
+        if error.node is None:
+            raise
+        # Stand-ins have no units to speak of, but a misspelled metric beside them is one all the same.
+        checker = _Checker(dictionary)
+        checker.visit(error.node)
+        names = [fault for fault in checker.faults if fault.code == "unknown-metric"]
+        raise ExpressionError(sorted([*error.faults, *names], key=lambda fault: fault.start)) from None
+    return check_condition(node, dictionary)
+
+
+def check_condition(node: Node, dictionary: Dictionary) -> Node:
+    """The condition with percentages resolved. Raises ExpressionError with all faults, in reading order."""
+    checker = _Checker(dictionary)
+    typed = checker.visit(node)
+    if not any(isinstance(found, Metric | Context) for found in walk(node)):
+        hint = "a condition speaks of a metric: kl.ref > 0.5"
+        checker.fault(node.span, "no-metric", "this is the same at every step", hint)
+    elif typed.kind is not Kind.TRUTH and not checker.faults:
+        hint = "compare it with a threshold: kl.ref > 0.5"
+        checker.fault(node.span, "not-a-condition", f"this is {typed.kind.value}, a rule needs a condition", hint)
+    if checker.faults:
+        raise ExpressionError(sorted(checker.faults, key=lambda fault: fault.start))
+    return typed.node
+
+
+class _Checker:
+    def __init__(self, dictionary: Dictionary) -> None:
+        self.dictionary = dictionary
+        self.faults: list[Fault] = []
+
+    def fault(self, span: Span, code: str, message: str, hint: str = "") -> None:
+        self.faults.append(Fault(span.start, max(span.end, span.start + 1), code, message, hint))
+
+    def visit(self, node: Node) -> _Typed:
+        match node:
+            case Number(percent=percent):
+                return _Typed(node, Kind.RATIO if percent else Kind.PLAIN)
+            case Duration():
+                return _Typed(node, Kind.SECONDS)
+            case Context():
+                return _Typed(node, Kind.NUMBER)
+            case Metric():
+                return _Typed(node, self._metric(node))
+            case Negative(operand=operand):
+                inner = self._number(operand)
+                return _Typed(replace(node, operand=inner.node), inner.kind)
+            case Arithmetic():
+                return self._arithmetic(node)
+            case Compare():
+                return self._compare(node)
+            case Logic(parts=parts):
+                return _Typed(replace(node, parts=tuple(self._truth(part) for part in parts)), Kind.TRUTH)
+            case Not(operand=operand):
+                return _Typed(replace(node, operand=self._truth(operand)), Kind.TRUTH)
+            case Call():
+                return self._call(node)
+
+    def _metric(self, metric: Metric) -> Kind:
+        if metric.raw:
+            return Kind.NUMBER
+        if metric.wild:
+            if not any(_could_match(metric.name, name) for name in self.dictionary.metrics):
+                self._unknown(metric)
+            return Kind.NUMBER
+        info = self.dictionary.describe(metric.name)
+        if info is None:
+            self._unknown(metric)
+            return Kind.NUMBER
+        if info.unit.startswith("percent"):
+            return Kind.PERCENT
+        if info.unit == "fraction":
+            return Kind.RATIO
+        return Kind.NUMBER
+
+    def _unknown(self, metric: Metric) -> None:
+        meant = self.dictionary.meanings(metric.name)
+        known = self.dictionary.names()
+        hint = f"the dictionary calls it '{meant[0]}'." if meant else closest(metric.name, known)
+        own = f"a trainer's own key goes in backticks: `{metric.name}`"
+        self.fault(
+            metric.span,
+            "unknown-metric",
+            f"there is no metric '{metric.name}' in the dictionary",
+            f"{hint} {own[0].upper()}{own[1:]}" if hint else own,
+        )
+
+    def _number(self, node: Node) -> _Typed:
+        typed = self.visit(node)
+        if typed.kind is Kind.TRUTH:
+            self.fault(node.span, "wrong-unit", "a condition cannot be calculated with")
+            return _Typed(typed.node, Kind.NUMBER)
+        return typed
+
+    def _truth(self, node: Node) -> Node:
+        typed = self.visit(node)
+        if typed.kind is not Kind.TRUTH:
+            self.fault(node.span, "not-a-condition", f"this is {typed.kind.value}, not a condition", "compare it")
+        return typed.node
+
+    def _arithmetic(self, node: Arithmetic) -> _Typed:
+        left, right = self._number(node.left), self._number(node.right)
+        kinds = {left.kind, right.kind}
+        kind = Kind.NUMBER
+        if Kind.SECONDS in kinds:
+            if (node.op in "+-" and kinds == {Kind.SECONDS}) or (
+                node.op == "*" and kinds <= {Kind.SECONDS, Kind.PLAIN} and len(kinds) == 2
+            ):
+                kind = Kind.SECONDS
+            elif node.op == "/" and kinds == {Kind.SECONDS}:
+                kind = Kind.PLAIN
+            elif node.op == "/" and left.kind is Kind.SECONDS and right.kind is Kind.PLAIN:
+                kind = Kind.SECONDS
+            else:
+                verb = {"+": "added to", "-": "subtracted from", "*": "multiplied with", "/": "divided by"}[node.op]
+                first, second = (right, left) if node.op == "-" else (left, right)
+                self.fault(node.span, "wrong-unit", f"{first.kind.value} cannot be {verb} {second.kind.value}")
+        elif len(kinds) == 1:
+            kind = left.kind
+        elif kinds == {Kind.PLAIN, Kind.RATIO}:
+            kind = Kind.RATIO
+        elif node.op in "+-" and Kind.PERCENT in kinds and Kind.RATIO in kinds:
+            left, right = _in_percent(left), _in_percent(right)
+            kind = Kind.PERCENT
+        elif Kind.PERCENT in kinds and Kind.PLAIN in kinds:
+            kind = Kind.PERCENT
+        if node.op == "/" and isinstance(right.node, Number) and right.node.value == 0.0:
+            self.fault(right.node.span, "division-by-zero", "this divides by zero")
+        return _Typed(replace(node, left=left.node, right=right.node), kind)
+
+    def _compare(self, node: Compare) -> _Typed:
+        left, right = self._number(node.left), self._number(node.right)
+        units = {self._unit(side.node) for side in (left, right)}
+        if (left.kind is Kind.SECONDS) != (right.kind is Kind.SECONDS) and "s" not in units:
+            self.fault(
+                node.span,
+                "wrong-unit",
+                f"{left.kind.value} cannot be compared with {right.kind.value}",
+                "durations compare with durations: age(reward.mean) > 5m",
+            )
+        elif units & _ABSOLUTE and any(isinstance(side.node, Number) and side.node.percent for side in (left, right)):
+            unit = next(iter(units & _ABSOLUTE))
+            hint = "a relative change is written change(x, 100 steps) > 20%"
+            self.fault(node.span, "wrong-unit", f"a percentage cannot be compared with {unit}", hint)
+        elif Kind.PERCENT in (left.kind, right.kind):
+            left, right = _in_percent(left), _in_percent(right)
+        if not any(isinstance(side.node, Number | Duration) for side in (left, right)) and _has_age(node):
+            self.fault(node.span, "wrong-unit", "age() can only be compared with a fixed duration", "age(x) > 5m")
+        elif _has_age(node) and not any(_is_age(side.node) for side in (left, right)):
+            self.fault(node.span, "wrong-unit", "age() stands alone on its side of a comparison", "age(x) > 5m")
+        return _Typed(replace(node, left=left.node, right=right.node), Kind.TRUTH)
+
+    def _unit(self, node: Node) -> str:
+        """The dictionary's unit of a metric, or of a function that keeps its metric's; empty for the rest."""
+        while isinstance(node, Call) and FUNCTIONS[node.function].result is Result.SAME:
+            node = node.argument
+        info = self.dictionary.describe(node.name) if isinstance(node, Metric) and not node.raw else None
+        return info.unit if info is not None else ""
+
+    def _call(self, node: Call) -> _Typed:
+        argument = self._number(node.argument)
+        result = FUNCTIONS[node.function].result
+        kind = {
+            Result.RATIO: Kind.RATIO,
+            Result.SECONDS: Kind.SECONDS,
+            Result.TRUTH: Kind.TRUTH,
+            Result.SAME: Kind.NUMBER if argument.kind is Kind.PLAIN else argument.kind,
+        }[result]
+        return _Typed(replace(node, argument=argument.node), kind)
+
+
+_ABSOLUTE = frozenset(
+    {"nats/token", "nats/sequence", "tokens", "s", "bytes", "MiB", "Celsius", "W", "steps", "tokens/s"}
+)
+"""Units in which a percentage means nothing. Rewards and ratios are often fractions, so they are not among them."""
+
+
+def _in_percent(typed: _Typed) -> _Typed:
+    """A literal percentage beside a metric that counts in percent: 30% is 30."""
+    if isinstance(typed.node, Number) and typed.node.percent:
+        return _Typed(Number(typed.node.value * 100.0, span=typed.node.span), Kind.PERCENT)
+    return typed
+
+
+def _is_age(node: Node) -> bool:
+    return isinstance(node, Call) and node.function == "age"
+
+
+def _has_age(node: Compare) -> bool:
+    return any(_is_age(found) for found in walk(node))
+
+
+def _could_match(pattern: str, name: str) -> bool:
+    """Whether some series of the canonical `name` (free parts and all) could match a wild metric."""
+    stem = pattern.split("*")[0].rstrip(".")
+    fixed = name.split("<")[0].rstrip(".")
+    return fixed.startswith(stem) or (stem.startswith(fixed) and "<" in name)

@@ -1,0 +1,419 @@
+"""Text in, tree out. The grammar stands here once, in full, also for functions that are yet to come.
+
+The parser is lark's LALR(1). What this file adds are good errors: each names a place and a remedy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from lark import Lark, Token, Transformer, Tree, UnexpectedCharacters, UnexpectedInput, UnexpectedToken, v_args
+from lark.exceptions import VisitError
+from lark.tree import Meta, ParseTree
+
+from sentinel.rules.expression.nodes import (
+    Arithmetic,
+    Call,
+    Compare,
+    Context,
+    Duration,
+    Extent,
+    Logic,
+    Metric,
+    Negative,
+    Node,
+    Not,
+    Number,
+    Span,
+)
+from sentinel.stats import FUNCTIONS, Nonfinite, Probe, RunningFunction, WindowFunction
+from sentinel.stats.window import Axis
+from sentinel.suggestion import closest
+
+MAX_LENGTH = 1000
+"""Characters of one expression. The longest shipped one has under 200."""
+
+MAX_DEPTH = 20
+"""Nested brackets and calls; also keeps the generated code's indentation within what Python compiles."""
+
+MAX_NESTING = 60
+"""Levels of the tree: a chain of sums or of `not` nests without a bracket, and what walks the tree recurses."""
+
+MAX_SECONDS = 366 * 86400.0
+"""The longest duration."""
+
+GRAMMAR = r"""
+?start: alternative
+?alternative: conjunction (_OR conjunction)*
+?conjunction: negation (_AND negation)*
+?negation: _NOT negation -> not_
+         | comparison
+?comparison: sum
+           | sum COMPARE sum -> compare
+?sum: product
+    | sum ADD product -> arithmetic
+?product: unary
+        | product MULTIPLY unary -> arithmetic
+?unary: "-" unary -> negative
+      | atom
+?atom: PERCENT -> percent
+     | DURATION -> duration
+     | NUMBER -> number
+     | COUNT -> count
+     | call
+     | metric
+     | "(" alternative ")"
+
+call: NAME "(" [argument ("," argument)*] ")"
+?argument: STAR -> any_metric
+         | alternative
+
+metric: NAME [labels]
+      | RAW [labels]
+labels: "{" [label ("," label)*] "}"
+label: NAME "=" (NAME | NUMBER | STRING)
+
+_OR.5: /or(?![A-Za-z0-9_.])/
+_AND.5: /and(?![A-Za-z0-9_.])/
+_NOT.5: /not(?![A-Za-z0-9_.])/
+COUNT.4: /[0-9]+\s*(steps?|samples?)(?![A-Za-z0-9_])/
+PERCENT.4: /[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?\s*%/
+DURATION.4: /[0-9]+(\.[0-9]+)?(ms|s|m|h|d)(?![A-Za-z0-9_])/
+NUMBER.3: /([0-9]+(\.[0-9]+)?|\.[0-9]+)([eE][+-]?[0-9]+)?(?![A-Za-z0-9_.])/
+NAME: /[A-Za-z_][A-Za-z0-9_]*(\.([A-Za-z0-9_]+|\*))*/
+RAW: /`[^`\n]+`/
+STRING: /"[^"\n]*"/
+COMPARE: "<=" | ">=" | "==" | "!=" | "<" | ">"
+ADD: "+" | "-"
+MULTIPLY: "*" | "/"
+STAR.2: "*"
+
+%ignore /[ \t\r\n]+/
+"""
+
+CONTEXT_NAMES = ("step",)
+
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing wrong in an expression: offsets into its text, a stable code, a sentence, a remedy."""
+
+    start: int
+    end: int
+    code: str
+    message: str
+    hint: str = ""
+
+
+class ExpressionError(Exception):
+    """An expression cannot be used. `faults` are in reading order. The loader turns it into a `RuleError`.
+
+    `node`: the tree with stand-ins where the faults are, when there is one, so that its names can still be checked.
+    """
+
+    def __init__(self, faults: Sequence[Fault], node: Node | None = None) -> None:
+        super().__init__("; ".join(fault.message for fault in faults))
+        self.faults = list(faults)
+        self.node = node
+
+
+def parse_expression(text: str) -> Node:
+    """The tree of `text`. Names of metrics and units are not checked here (`sentinel.rules.expression.check`).
+
+    Raises ExpressionError with every fault that can be found at once.
+    """
+    tree = _tree(text)
+    builder = _Builder()
+    try:
+        node = builder.transform(tree)
+    except VisitError as error:
+        if isinstance(error.orig_exc, ExpressionError):
+            raise error.orig_exc from None
+        raise
+    if builder.faults:
+        partial = None if isinstance(node, Extent) else node
+        raise ExpressionError(sorted(builder.faults, key=lambda fault: fault.start), partial)
+    if isinstance(node, Extent):
+        raise ExpressionError([_misplaced_extent(node)])
+    assert isinstance(node, Node)
+    return node
+
+
+def parse_extent(text: str) -> Extent:
+    """`3 steps`, `5 samples` or `5m`, as `for` and `after` take them. Raises ExpressionError."""
+    builder = _Builder()
+    try:
+        node = builder.transform(_tree(text))
+    except (ExpressionError, VisitError):
+        node = None
+    if isinstance(node, Duration):
+        if builder.faults:
+            raise ExpressionError(builder.faults)
+        node = Extent(Axis.TIME, node.seconds, node.span)
+    if not isinstance(node, Extent):
+        message = f"'{text}' is not a length of time or a count"
+        raise ExpressionError([Fault(0, max(len(text), 1), "bad-extent", message, "write 3 steps, 3 samples or 5m")])
+    if node.size <= 0:
+        raise ExpressionError([Fault(0, len(text), "bad-extent", f"'{text}' is nothing", "it must be above zero")])
+    return node
+
+
+@cache
+def _parser() -> Lark:
+    return Lark(GRAMMAR, parser="lalr", propagate_positions=True, maybe_placeholders=False)
+
+
+def _tree(text: str) -> ParseTree:
+    """Lark's tree, neither too long nor too deep. Raises ExpressionError."""
+    if len(text) > MAX_LENGTH:
+        message = f"the expression has {len(text)} characters"
+        raise ExpressionError([Fault(MAX_LENGTH, len(text), "too-long", message, f"at most {MAX_LENGTH}")])
+    depth = 0
+    for at, character in enumerate(text):
+        depth += (character == "(") - (character == ")")
+        if depth > MAX_DEPTH:
+            message = f"more than {MAX_DEPTH} brackets are open"
+            raise ExpressionError([Fault(at, at + 1, "too-deep", message, "split the rule in two")])
+    try:
+        tree = _parser().parse(text)
+    except UnexpectedInput as error:
+        raise ExpressionError([_syntax_fault(text, error)]) from None
+    level = [tree]
+    for _ in range(MAX_NESTING):
+        level = [child for parent in level for child in parent.children if isinstance(child, Tree)]
+        if not level:
+            return tree
+    hint = "a chain has at most that many links: split the rule in two"
+    message = f"the expression nests more than {MAX_NESTING} levels deep"
+    raise ExpressionError([Fault(0, len(text), "too-deep", message, hint)])
+
+
+def _syntax_fault(text: str, error: UnexpectedInput) -> Fault:
+    if isinstance(error, UnexpectedToken) and error.token.type == "$END":
+        return Fault(len(text), len(text) + 1, "syntax", "the expression ends too early", _expected_hint(error))
+    at = min(error.pos_in_stream or 0, len(text))
+    if isinstance(error, UnexpectedCharacters):
+        character = text[at : at + 1]
+        hint = _SIGNS.get(character, _BACKTICKS if character in "/:$@#" else "")
+        end = at + 1
+        while end < len(text) and character.isdigit() and (text[end].isalnum() or text[end] in "._"):
+            end += 1
+        return Fault(at, end, "syntax", f"'{text[at:end]}' means nothing here", hint)
+    token = error.token if isinstance(error, UnexpectedToken) else Token("", "")
+    width = max(len(str(token)), 1)
+    if token.type == "COMPARE":
+        return Fault(at, at + width, "syntax", "comparisons cannot be chained", "write a < b and b < c")
+    if isinstance(error, UnexpectedToken) and token.type in _OPERANDS and "_AND" in error.accepts:
+        hint = closest(str(token).lower(), {"and", "or"}) or "join conditions with `and` or `or`"
+        return Fault(at, at + width, "syntax", f"'{token}' follows without an operator", hint)
+    hint = _SIGNS.get(str(token)) or _expected_hint(error)
+    return Fault(at, at + width, "syntax", f"'{token}' is not expected here", hint)
+
+
+_BACKTICKS = "a trainer's own key goes in backticks: `actor/kl_loss`"
+
+_SIGNS = {
+    "=": "compare with ==",
+    "&": "write `and`",
+    "|": "write `or`",
+    "!": "write `not`, or != to compare",
+    "[": "a window is the function's second argument: mean(kl.ref, 10 steps)",
+    "'": _BACKTICKS,
+    '"': _BACKTICKS,
+    "^": "there are no powers",
+}
+"""What people mean who write a sign from another language."""
+
+_OPERANDS = frozenset({"NAME", "RAW", "NUMBER", "PERCENT", "DURATION", "COUNT"})
+
+
+def _expected_hint(error: UnexpectedInput) -> str:
+    accepts: set[str] = getattr(error, "accepts", None) or set()
+    if "NAME" in accepts:
+        return "a metric, a number, a function or a bracket belongs here"
+    if "RPAR" in accepts:
+        return "a bracket is not closed"
+    return ""
+
+
+def _misplaced_extent(extent: Extent) -> Fault:
+    return Fault(
+        extent.span.start,
+        extent.span.end,
+        "misplaced-window",
+        f"'{extent}' is a window",
+        "it belongs at the end of a function: mean(kl.ref, 10 steps)",
+    )
+
+
+def _span(meta: Meta) -> Span:
+    return Span(meta.start_pos, meta.end_pos)
+
+
+@v_args(meta=True)
+class _Builder(Transformer[Token, Any]):
+    """From lark's tree to ours. Collects faults rather than stop at the first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.faults: list[Fault] = []
+
+    def _operand(self, node: Any) -> Node:
+        if isinstance(node, Extent):
+            self.faults.append(_misplaced_extent(node))
+            return Number(0.0, span=node.span)
+        assert isinstance(node, Node)
+        return node
+
+    def alternative(self, meta: Meta, parts: list[Any]) -> Logic:
+        return Logic("or", tuple(self._operand(part) for part in parts), _span(meta))
+
+    def conjunction(self, meta: Meta, parts: list[Any]) -> Logic:
+        return Logic("and", tuple(self._operand(part) for part in parts), _span(meta))
+
+    def not_(self, meta: Meta, parts: list[Any]) -> Not:
+        return Not(self._operand(parts[0]), _span(meta))
+
+    def compare(self, meta: Meta, parts: list[Any]) -> Compare:
+        left, op, right = parts
+        return Compare(str(op), self._operand(left), self._operand(right), _span(meta))
+
+    def arithmetic(self, meta: Meta, parts: list[Any]) -> Arithmetic:
+        left, op, right = parts
+        return Arithmetic(str(op), self._operand(left), self._operand(right), _span(meta))
+
+    def negative(self, meta: Meta, parts: list[Any]) -> Node:
+        operand = self._operand(parts[0])
+        if isinstance(operand, Number):
+            return Number(-operand.value, operand.percent, _span(meta))
+        return Negative(operand, _span(meta))
+
+    def percent(self, meta: Meta, parts: list[Token]) -> Number:
+        return self._number(float(parts[0].rstrip("%").rstrip()) / 100.0, meta, percent=True)
+
+    def number(self, meta: Meta, parts: list[Token]) -> Number:
+        return self._number(float(parts[0]), meta, percent=False)
+
+    def _number(self, value: float, meta: Meta, *, percent: bool) -> Number:
+        if not abs(value) < 1e100:
+            self.faults.append(
+                Fault(
+                    meta.start_pos, meta.end_pos, "bad-number", "the number is too large", "magnitudes stay below 1e100"
+                )
+            )
+            value = 0.0
+        return Number(value, percent, _span(meta))
+
+    def duration(self, meta: Meta, parts: list[Token]) -> Duration:
+        text = str(parts[0])
+        unit = text.lstrip("0123456789.")
+        seconds = float(text[: len(text) - len(unit)]) * _SECONDS[unit]
+        if seconds > MAX_SECONDS:
+            message = f"'{text}' is over a year"
+            self.faults.append(Fault(meta.start_pos, meta.end_pos, "bad-number", message, "take a shorter time"))
+            seconds = MAX_SECONDS
+        return Duration(seconds, _span(meta))
+
+    def count(self, meta: Meta, parts: list[Token]) -> Extent:
+        digits = "".join(character for character in parts[0] if character.isdigit())
+        axis = Axis.STEPS if "step" in parts[0] else Axis.SAMPLES
+        size = int(digits) if len(digits) < 10 else 10**9
+        return Extent(axis, size, _span(meta))
+
+    def any_metric(self, meta: Meta, parts: list[Token]) -> Metric:
+        return Metric("*", span=_span(meta))
+
+    def label(self, meta: Meta, parts: list[Token]) -> tuple[str, str]:
+        key, value = parts
+        return str(key), str(value).strip('"')
+
+    def labels(self, meta: Meta, parts: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
+        return tuple(sorted(parts))
+
+    def metric(self, meta: Meta, parts: list[Any]) -> Node:
+        token: Token = parts[0]
+        labels = parts[1] if len(parts) > 1 and parts[1] is not None else ()
+        if token.type == "RAW":
+            return Metric(token[1:-1], labels, raw=True, span=_span(meta))
+        if token in CONTEXT_NAMES and not labels:
+            return Context(str(token), _span(meta))
+        if token in ("and", "or", "not"):
+            message = f"'{token}' has nothing to join here"
+            self.faults.append(
+                Fault(meta.start_pos, meta.end_pos, "syntax", message, "a condition stands on both sides")
+            )
+        elif token in FUNCTIONS:
+            self.faults.append(
+                Fault(
+                    meta.start_pos,
+                    meta.end_pos,
+                    "function-without-brackets",
+                    f"'{token}' is a function",
+                    FUNCTIONS[token].signature,
+                )
+            )
+        return Metric(str(token), labels, span=_span(meta))
+
+    def call(self, meta: Meta, parts: list[Any]) -> Node:
+        name: Token = parts[0]
+        given = [part for part in parts[1:] if part is not None]
+        stand_in = Number(0.0, span=_span(meta))
+        at = Span(meta.start_pos, meta.start_pos + len(name))
+        function = FUNCTIONS.get(str(name))
+        if function is None:
+            hint = closest(str(name), set(FUNCTIONS)) or f"functions: {', '.join(sorted(FUNCTIONS))}"
+            self.faults.append(Fault(at.start, at.end, "unknown-function", f"there is no function '{name}'", hint))
+            return stand_in
+
+        def wrong(message: str, span: Span = at) -> Node:
+            self.faults.append(Fault(span.start, span.end, "bad-arguments", message, f"write {function.signature}"))
+            return stand_in
+
+        if not given:
+            return wrong(f"{name}() needs an argument")
+        argument, rest = given[0], given[1:]
+        window: Extent | None = None
+        if len(rest) > 1:
+            return wrong(f"{name}() takes an expression and a window, not {len(given)} arguments")
+        if rest:
+            if isinstance(rest[0], Duration):
+                window = Extent(Axis.TIME, rest[0].seconds, rest[0].span)
+            elif isinstance(rest[0], Extent):
+                window = rest[0]
+            else:
+                return wrong(
+                    f"the second argument of {name}() is a window, such as 10 steps, 10 samples or 5m", rest[0].span
+                )
+            if window.size <= 0:
+                return wrong("a window of nothing", window.span)
+            if window.size > 100_000 and window.axis is not Axis.TIME:
+                return wrong("a window of over 100,000 values", window.span)
+        if isinstance(argument, Extent | Duration):
+            return wrong(f"the first argument of {name}() is what to look at, the window comes second", argument.span)
+        argument = self._operand(argument)
+        if isinstance(argument, Compare | Logic | Not):
+            return wrong(f"{name}() looks at a number, not at a condition", argument.span)
+        if issubclass(function, WindowFunction) and window is None:
+            return wrong(f"{name}() needs a window")
+        if issubclass(function, RunningFunction) and window is not None:
+            if not function.optional_window:
+                return wrong(f"{name}() takes no window", window.span)
+            if window.axis is not Axis.SAMPLES:
+                return wrong(f"the window of {name}() is counted in samples", window.span)
+        if issubclass(function, Probe | Nonfinite):
+            if not isinstance(argument, Metric):
+                return wrong(f"{name}() looks at a metric, not at a calculation", argument.span)
+            axes_taken = function.axes if issubclass(function, Probe) else ()
+            if axes_taken and (window is None or window.axis not in axes_taken):
+                axes = " or ".join("seconds" if axis is Axis.TIME else axis.value for axis in axes_taken)
+                return wrong(f"{name}() needs a window in {axes}")
+            if not axes_taken and window is not None:
+                return wrong(f"{name}() takes no window", window.span)
+        elif isinstance(argument, Metric) and argument.name == "*":
+            return wrong(f"{name}(*) would mix metrics of different units", argument.span)
+        return Call(str(name), argument, window, _span(meta))

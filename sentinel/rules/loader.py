@@ -1,0 +1,178 @@
+"""Text in, rules or problems with line and column out. It opens no file.
+
+Everything that is wrong in all files is found in one go: a person mends a file once, not once per fault.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+from pydantic import ValidationError
+
+from sentinel.documents import Document, DocumentError, printable, problems_from_pydantic, read_document
+from sentinel.errors import Problem, RuleError
+from sentinel.metrics import Dictionary
+from sentinel.metrics import default as default_dictionary
+from sentinel.rules.document import RuleDocument, RuleFile
+from sentinel.rules.expression.nodes import Compare, Node, Number
+from sentinel.rules.model import Rule, RuleSet, Runbook
+from sentinel.rules.symptoms import symptoms
+from sentinel.severity import SEVERITIES, Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What files gave: the rules that could be understood, and all problems (warnings too) in file order."""
+
+    rules: RuleSet
+    problems: tuple[Problem, ...]
+
+    @property
+    def errors(self) -> list[Problem]:
+        """The problems that forbid use of the files."""
+        return [problem for problem in self.problems if problem.severity == "error"]
+
+
+def load_rules(sources: Sequence[tuple[str, bytes | str]], dictionary: Dictionary | None = None) -> RuleSet:
+    """The rules of all `sources`, (path, text) each, in file order.
+
+    Raises RuleError with every problem of every file when any of them is an error.
+    """
+    reading = read_rules(sources, dictionary)
+    if reading.errors:
+        raise RuleError(list(reading.problems))
+    return reading.rules
+
+
+def read_rules(sources: Sequence[tuple[str, bytes | str]], dictionary: Dictionary | None = None) -> Reading:
+    """Like `load_rules`, but never raises: rules and problems side by side, for those who show both."""
+    dictionary = dictionary or default_dictionary()
+    rules: list[Rule] = []
+    problems: list[Problem] = []
+    places: dict[str, str] = {}
+    for path, text in sources:
+        unreadable: list[Problem] = []
+        try:
+            document = read_document(text, path)
+        except DocumentError as error:
+            if error.document is None:
+                problems += error.problems
+                continue
+            # An anchor or a duplicate key is a fault, but no reason to hide the file's other faults.
+            document, unreadable = error.document, error.problems
+        if document.value is None:
+            problems.append(Problem(path, 1, 1, "no-rules", "the file is empty", "it begins with rules:"))
+            continue
+        found = _shape_problems(document) + _duplicates(document, places)
+        try:
+            file = RuleFile.model_validate(document.value, context={"dictionary": dictionary})
+        except ValidationError as error:
+            found += problems_from_pydantic(error, document, RuleFile)
+        else:
+            for index, entry in enumerate(file.rules):
+                rules.append(_rule(entry, f"{path}:{document.place(('rules', index)).line}"))
+                found += _order_problems(entry, index, document)
+        # What YAML itself faults on a line explains whatever else is wrong there.
+        faulted = {problem.line for problem in unreadable}
+        told = {*unreadable, *(problem for problem in found if problem.line not in faulted)}
+        problems += sorted(told, key=lambda problem: (problem.line, problem.column))
+    return Reading(RuleSet(tuple(rules)), tuple(problems))
+
+
+def _rule(entry: RuleDocument, source: str) -> Rule:
+    taints = entry.taints if entry.taints is not None else symptoms()[entry.symptom].taints
+    book = entry.runbook
+    return Rule(
+        name=entry.alert,
+        symptom=entry.symptom,
+        conditions=tuple(_conditions(entry)),
+        summary=entry.summary,
+        hold=entry.hold,
+        keep_firing=entry.keep_firing_for,
+        until=entry.until,
+        after=entry.after,
+        where=dict(entry.where),
+        taints=taints,
+        runbook=Runbook(tuple(book.causes), tuple(book.look_at), tuple(book.do)),
+        source=source,
+    )
+
+
+def _conditions(entry: RuleDocument) -> list[tuple[Severity, Node]]:
+    given = ((severity, getattr(entry, severity)) for severity in SEVERITIES)
+    return [(severity, condition) for severity, condition in given if condition is not None]
+
+
+def _shape_problems(document: Document) -> list[Problem]:
+    """What the schema cannot say: a rule without a condition, a key without a value."""
+    found = []
+    for index, entry in _entries(document):
+        loc = ("rules", index)
+        if not any(severity in entry for severity in SEVERITIES):
+            hint = "add a line such as warning: kl.ref > 0.1"
+            message = "the rule has no condition: info, warning or critical"
+            found.append(document.problem(document.place(loc), "no-condition", message, hint))
+        for key, value in entry.items():
+            if value is None and key in _OPTIONAL:
+                place = document.place((*loc, key), key=True)
+                found.append(document.problem(place, "empty-value", f"'{key}' has no value", "fill it in or remove it"))
+    return found
+
+
+_OPTIONAL = {info.alias or name for name, info in RuleDocument.model_fields.items() if info.default is None}
+
+
+def _duplicates(document: Document, places: dict[str, str]) -> list[Problem]:
+    """Names that stand twice, in this file or in those before; `places` remembers name → `file:line`."""
+    found = []
+    for index, entry in _entries(document):
+        name = entry.get("alert")
+        if not isinstance(name, str):
+            continue
+        place = document.place(("rules", index, "alert"))
+        if name in places:
+            message = f"there is already a rule '{printable(name)}'"
+            hint = f"it stands at {places[name]}: rename one of them"
+            found.append(document.problem(place, "duplicate-alert", message, hint))
+        else:
+            places[name] = f"{document.path}:{place.line}"
+    return found
+
+
+def _entries(document: Document) -> list[tuple[int, dict[str, Any]]]:
+    """The mappings in `rules`, as far as they are there."""
+    rules = document.value.get("rules") if isinstance(document.value, dict) else None
+    return [
+        (index, entry)
+        for index, entry in enumerate(rules if isinstance(rules, list) else ())
+        if isinstance(entry, dict)
+    ]
+
+
+def _order_problems(entry: RuleDocument, index: int, document: Document) -> list[Problem]:
+    """A warning where a more severe threshold is passed first: the milder severity can then never be seen."""
+    found = []
+    conditions = _conditions(entry)
+    for (milder, first), (severer, second) in pairwise(conditions):
+        if _passed_before(second, first):
+            place = document.place(("rules", index, severer))
+            message = f"{severer} is reached before {milder}: {second} is the wider condition, or the same"
+            hint = f"{milder} will never be seen: exchange the thresholds"
+            found.append(document.problem(place, "threshold-order", message, hint, severity="warning"))
+    return found
+
+
+def _passed_before(condition: Node, other: Node) -> bool:
+    """Whether `condition` holds wherever `other` does, as far as thresholds on one and the same quantity tell."""
+    if not (isinstance(condition, Compare) and isinstance(other, Compare) and condition.left == other.left):
+        return False
+    if not (isinstance(condition.right, Number) and isinstance(other.right, Number)):
+        return False
+    if condition.op[0] != other.op[0]:
+        return False
+    if condition.op[0] == ">":
+        return condition.right.value <= other.right.value
+    return condition.op[0] == "<" and condition.right.value >= other.right.value

@@ -1,0 +1,84 @@
+"""Replay: recordings through the same engine as live, at full speed.
+
+File → events → engine → transitions with advice → who asked. Each file is a run of its own with an engine of its own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sentinel.alerts.advice import advise_on
+from sentinel.alerts.notification import Rollback
+from sentinel.bus.recording import read_recording
+from sentinel.engine.engine import Engine
+from sentinel.engine.transition import Transition
+from sentinel.errors import DecodeError
+from sentinel.events import Event, RunStarted, StepMetrics
+from sentinel.metrics import Dictionary
+from sentinel.rules.model import RuleSet
+
+
+@dataclass(slots=True)
+class Summary:
+    """What a replay read and found. `not_evaluable`: run → rule → the metrics that the rule misses."""
+
+    files: int = 0
+    steps: int = 0
+    events: int = 0
+    transitions: int = 0
+    fired: Counter[str] = field(default_factory=Counter)
+    rejected: list[str] = field(default_factory=list)
+    dropped_metrics: Counter[str] = field(default_factory=Counter)
+    frameworks: dict[str, str | None] = field(default_factory=dict)
+    not_evaluable: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One transition and the advice that came with it."""
+
+    transition: Transition
+    rollback: Rollback | None
+
+
+def replay(
+    path: Path, rules: RuleSet, summary: Summary, *, dictionary: Dictionary, framework: str | None = None
+) -> Iterator[Found]:
+    """The transitions of one recording, as they happen. Adds to `summary`. Raises UsageError for an unreadable file."""
+    engine = Engine(rules, dictionary=dictionary)
+    summary.files += 1
+    for found in _events(path, summary, framework):
+        for transition in engine.handle(found):
+            summary.transitions += 1
+            if transition.state == "firing":
+                summary.fired[transition.severity] += 1
+            yield Found(transition, advise_on(engine.runs[transition.run], transition))
+    for run in engine.runs.values():
+        summary.frameworks[run.id] = run.framework
+        summary.not_evaluable[run.id] = {
+            missing.rule: list(missing.missing) for missing in engine.not_evaluable(run.id)
+        }
+
+
+def _events(path: Path, summary: Summary, framework: str | None) -> Iterator[Event]:
+    told: set[str] = set()
+    for item in read_recording(path):
+        if isinstance(item, DecodeError):
+            summary.rejected.append(str(item))
+            continue
+        for key, reason in item.dropped:
+            summary.dropped_metrics[f"{key}: {reason}"] += 1
+        event = item.event
+        summary.events += 1
+        if isinstance(event, StepMetrics):
+            summary.steps += 1
+        if framework is not None and event.run not in told:
+            told.add(event.run)
+            if not isinstance(event, RunStarted):
+                yield RunStarted(run=event.run, framework=framework, time=event.time, position=event.position)
+        if framework is not None and isinstance(event, RunStarted):
+            event.framework = framework
+        yield event

@@ -1,0 +1,1 @@
+"""Where state lives: in Redis, or in memory."""

@@ -1,0 +1,219 @@
+"""`sentinel replay`: would these rules have fired on these runs, and when?"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from sentinel.cli.main import main
+from sentinel.resources import recording_path
+
+RULES = """\
+rules:
+  - alert: kl-high
+    symptom: kl-high
+    warning: kl.ref > 0.3
+    critical: kl.ref > 0.6
+    for: 2 steps
+    summary: "KL is {value:.3g}"
+  - alert: clip-high
+    symptom: clip-high
+    info: clip_frac > 40%
+"""
+
+TRANSITION_KEYS = {
+    "run", "attempt", "alert", "symptom", "severity", "state", "step", "time", "onset_step", "value", "labels",
+    "summary", "rollback",
+}  # fmt: skip
+"""The contract's; there may be more."""
+
+SUMMARY_KEYS = {"version", "files", "steps", "events", "transitions", "fired", "rejected", "not_evaluable"}
+
+
+@pytest.fixture
+def rules(tmp_path: Path) -> Path:
+    path = tmp_path / "rules.yaml"
+    path.write_text(RULES)
+    return path
+
+
+def recording(path: Path, kls: list[float], *extra: str) -> Path:
+    rows = [json.dumps({"step": step, "kl": kl, "reward": 0.5, "entropy": 0.7}) for step, kl in enumerate(kls, 1)]
+    rows.insert(1, json.dumps({"type": "checkpoint", "run": path.stem, "step": 1, "path": "out/checkpoint-1"}))
+    path.write_text("\n".join([*rows, *extra]) + "\n")
+    return path
+
+
+def replay(*arguments: object) -> Result:
+    return CliRunner().invoke(main, ["replay", *map(str, arguments)])
+
+
+def as_json(result: Result) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    *transitions, last = [json.loads(line) for line in result.stdout.splitlines()]
+    return transitions, last["summary"]
+
+
+def test_each_line_is_a_transition_in_the_shape_of_the_contract_and_the_last_a_summary(
+    tmp_path: Path, rules: Path
+) -> None:
+    file = recording(tmp_path / "bad-run.jsonl", [0.01, 0.01, 0.5, 0.5, 0.9, 0.9, 0.01])
+    result = replay(file, "--rules", rules, "--output", "json")
+    assert result.exit_code == 0
+    transitions, summary = as_json(result)
+    assert [(one["severity"], one["state"], one["step"]) for one in transitions] == [
+        ("warning", "firing", 4),
+        ("critical", "firing", 6),
+        ("critical", "resolved", 7),
+    ]
+    first = transitions[0]
+    assert first.keys() >= TRANSITION_KEYS
+    assert (first["run"], first["attempt"], first["alert"], first["symptom"]) == ("bad-run", 1, "kl-high", "kl-high")
+    assert (first["onset_step"], first["value"], first["time"], first["labels"]) == (3, 0.5, None, {})
+    assert first["summary"] == "KL is 0.5"
+    assert first["rollback"].keys() == {"step", "path", "reason"}
+    assert (first["rollback"]["step"], first["rollback"]["path"]) == (1, "out/checkpoint-1")
+    assert transitions[2]["rollback"] is None
+    assert summary.keys() >= SUMMARY_KEYS
+    assert (summary["version"], summary["files"], summary["steps"], summary["transitions"]) == (1, 1, 7, 3)
+    assert summary["fired"] == {"info": 0, "warning": 1, "critical": 1}
+    assert summary["not_evaluable"] == {"bad-run": {"clip-high": ["clip_frac"]}}
+
+
+def test_pending_alerts_are_shown_when_asked_for(tmp_path: Path, rules: Path) -> None:
+    file = recording(tmp_path / "r.jsonl", [0.01, 0.5, 0.01])
+    assert as_json(replay(file, "--rules", rules, "--output", "json"))[0] == []
+    transitions, summary = as_json(replay(file, "--rules", rules, "--output", "json", "--pending"))
+    assert [one["state"] for one in transitions] == ["pending"]
+    assert summary["transitions"] == 1
+
+
+@pytest.mark.parametrize(
+    ("worst", "fail_on", "code"),
+    [
+        (0.5, "critical", 0),
+        (0.5, "warning", 1),
+        (0.5, "info", 1),
+        (0.9, "critical", 1),
+        (0.01, "info", 0),
+        (0.9, None, 0),
+    ],
+)
+def test_fail_on_exits_1_if_an_alert_of_at_least_that_severity_fired(
+    tmp_path: Path, rules: Path, worst: float, fail_on: str | None, code: int
+) -> None:
+    file = recording(tmp_path / "r.jsonl", [0.01, worst, worst, worst])
+    options = [] if fail_on is None else ["--fail-on", fail_on]
+    assert replay(file, "--rules", rules, *options).exit_code == code
+
+
+def test_an_alert_that_is_only_pending_does_not_fail(tmp_path: Path, rules: Path) -> None:
+    file = recording(tmp_path / "r.jsonl", [0.01, 0.9])
+    assert replay(file, "--rules", rules, "--fail-on", "info", "--pending").exit_code == 0
+
+
+def test_a_line_that_cannot_be_understood_is_reported_with_its_place_and_the_rest_is_used(
+    tmp_path: Path, rules: Path
+) -> None:
+    file = recording(tmp_path / "r.jsonl", [0.01, 0.9, 0.9], "{not json", '{"kl": 3}', "")
+    result = replay(file, "--rules", rules, "--output", "json")
+    transitions, summary = as_json(result)
+    assert result.exit_code == 0
+    assert [one["step"] for one in transitions] == [3]
+    assert [line.split(": ")[0] for line in summary["rejected"]] == [f"{file}:5", f"{file}:6"]
+    text = replay(file, "--rules", rules)
+    assert f"rejected: {file}:5: " in text.stderr
+    assert "rejected" not in text.stdout
+
+
+def test_several_files_are_runs_of_their_own(tmp_path: Path, rules: Path) -> None:
+    files = [recording(tmp_path / f"run-{number}.jsonl", [0.01, 0.9, 0.9]) for number in range(3)]
+    transitions, summary = as_json(replay(*files, "--rules", rules, "--output", "json"))
+    assert [one["run"] for one in transitions] == ["run-0", "run-1", "run-2"]
+    assert (summary["files"], summary["steps"]) == (3, 9)
+    assert "not evaluable in 3 of 3 runs: clip-high needs clip_frac" in replay(*files, "--rules", rules).stdout
+
+
+def test_text_says_what_fired_and_where_to_go_back_to(tmp_path: Path, rules: Path) -> None:
+    file = recording(tmp_path / "r.jsonl", [0.01, 0.9, 0.9])
+    told = replay(file, "--rules", rules).stdout
+    assert "CRITICAL firing     kl-high: KL is 0.9 (since step 2)" in told
+    assert "roll back to step 1: out/checkpoint-1" in told
+    assert "1 recordings, 3 steps, fired: 1 critical, 0 warning, 0 info" in told
+
+
+def test_the_frameworks_keys_are_used_when_it_is_named_and_guessed_when_not(tmp_path: Path, rules: Path) -> None:
+    file = tmp_path / "r.jsonl"
+    rows = [{"step": step, "actor/ppo_kl": 0.0, "actor/kl_loss": 0.9, "critic/score/mean": 0.5} for step in (1, 2)]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    guessed = as_json(replay(file, "--rules", rules, "--output", "json"))[1]
+    assert guessed["frameworks"] == {"r": "verl"}
+    assert guessed["fired"]["critical"] == 1
+    named = as_json(replay(file, "--rules", rules, "--output", "json", "--framework", "verl"))[1]
+    assert named["frameworks"] == {"r": "verl"}
+    wrong = as_json(replay(file, "--rules", rules, "--output", "json", "--framework", "trl"))[1]
+    assert wrong["frameworks"] == {"r": "trl"}
+    assert wrong["fired"]["critical"] == 0
+
+
+def test_a_framework_that_is_named_stands_over_what_the_recording_says(tmp_path: Path, rules: Path) -> None:
+    file = tmp_path / "r.jsonl"
+    rows = [
+        {"type": "run_started", "run": "r", "framework": "verl", "attempt": 1},
+        {"step": 1, "kl": 0.9},
+        {"type": "run_started", "run": "r", "framework": "verl", "attempt": 1},
+        {"step": 2, "kl": 0.9},
+    ]
+    file.write_text("\n".join(map(json.dumps, rows)))
+    _, summary = as_json(replay(file, "--rules", rules, "--output", "json", "--framework", "trl"))
+    assert summary["frameworks"] == {"r": "trl"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["none.jsonl"], "there is no file none.jsonl"),
+        (["."], "there is no file"),
+        ([], "Missing argument"),
+        (["{file}", "--framework", "trll"], "no framework 'trll' is known; there are: "),
+        (["{file}", "--rules", "nowhere.yaml"], "no such file: nowhere.yaml"),
+        (["{file}", "--fail-on", "loud"], "'loud' is not one of"),
+    ],
+)
+def test_a_wrong_command_exits_2_and_says_why(tmp_path: Path, arguments: list[str], words: str) -> None:
+    file = recording(tmp_path / "r.jsonl", [0.1])
+    result = replay(*(argument.format(file=file) for argument in arguments))
+    assert result.exit_code == 2
+    assert words in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_bad_rules_exit_2_with_their_place(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("rules:\n  - alert: x\n    symptom: kl-high\n    warning: kl.ref >\n")
+    result = replay(recording(tmp_path / "r.jsonl", [0.1]), "--rules", bad)
+    assert result.exit_code == 2
+    assert f"{bad}:4:" in result.stderr
+
+
+def test_a_dash_reads_standard_input(tmp_path: Path, rules: Path) -> None:
+    file = recording(tmp_path / "r.jsonl", [0.01, 0.9, 0.9])
+    command = [sys.executable, "-m", "sentinel", "replay", "-", "--rules", str(rules), "--output", "json"]
+    done = subprocess.run(command, input=file.read_bytes(), capture_output=True, check=True, timeout=60)
+    *transitions, _ = map(json.loads, done.stdout.splitlines())
+    # The rows name no run; the checkpoint does, and is another run's.
+    assert [(one["run"], one["step"]) for one in transitions] == [("stdin", 3)]
+
+
+def test_the_recording_of_the_demo_fires_with_the_checkpoint_before_its_onset() -> None:
+    result = replay(recording_path("grpo-collapse.jsonl"), "--output", "json", "--fail-on", "critical")
+    assert result.exit_code == 1
+    transitions, summary = as_json(result)
+    critical = next(one for one in transitions if one["severity"] == "critical" and one["state"] == "firing")
+    assert critical["rollback"]["path"] == "out/checkpoint-50"
+    assert summary["rejected"] == []

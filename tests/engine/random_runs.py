@@ -1,0 +1,143 @@
+"""Random rule sets and random runs: every function, and all that can be wrong with a row."""
+
+import math
+
+from hypothesis import strategies as st
+from rule_builder import START, rule
+
+from sentinel.events import Event, RunFinished, RunStarted, Sample, StepMetrics
+from sentinel.rules.model import Rule, RuleSet
+
+KEYS = ("kl.ref", "reward.mean", "entropy", "my key/x")
+COMPONENTS = ("reward.component.a", "reward.component.b")
+
+SERIES = st.sampled_from(["kl.ref", "reward.mean", "entropy", "`my key/x`"])
+WINDOWS = st.sampled_from(
+    ["1 step", "3 steps", "8 steps", "40 steps", "2 samples", "5 samples", "25 samples", "60s", "5m"]
+)
+NUMBERS = st.sampled_from(["-1.13", "-0.37", "0.13", "0.71", "1.13"])
+RATIOS = st.sampled_from(["-21.7%", "13.3%", "61.9%", "117.3%"])
+ORDERS = st.sampled_from(["<", "<=", ">", ">="])
+
+
+@st.composite
+def level(draw: st.DrawFn, depth: int = 2) -> str:
+    """An expression in the unit of the metrics."""
+    kind = draw(st.sampled_from(["metric", "metric", "window", "window", "running", "arithmetic"]))
+    if depth == 0 or kind == "metric":
+        return draw(SERIES)
+    inner = draw(level(depth - 1))
+    if kind == "window":
+        return f"{draw(st.sampled_from(['mean', 'median', 'min', 'max', 'std', 'delta']))}({inner}, {draw(WINDOWS)})"
+    if kind == "running":
+        return draw(st.sampled_from([f"best({inner})", f"initial({inner})", f"initial({inner}, 4 samples)"]))
+    return f"({inner} {draw(st.sampled_from('+-*/'))} {draw(level(depth - 1))})"
+
+
+@st.composite
+def condition(draw: st.DrawFn, depth: int = 2) -> str:
+    kind = draw(st.sampled_from(["level", "level", "level", "ratio", "ratio", "probe", "step", "logic", "logic"]))
+    if kind == "level" or depth == 0:
+        return f"{draw(level())} {draw(ORDERS)} {draw(NUMBERS)}"
+    if kind == "ratio":
+        name = draw(st.sampled_from(["drop", "rise", "change"]))
+        return f"{name}({draw(level(1))}, {draw(WINDOWS)}) {draw(ORDERS)} {draw(RATIOS)}"
+    if kind == "probe":
+        series = draw(SERIES)
+        probes = [f"nonfinite({series})", f"absent({series}, 5m)", f"absent({series}, 4 steps)", f"age({series}) > 90s"]
+        return draw(st.sampled_from([*probes, f"age({series}) < 45s"]))
+    if kind == "step":
+        return f"step {draw(ORDERS)} {draw(st.integers(1, 30))}"
+    left, right = draw(condition(depth - 1)), draw(condition(depth - 1))
+    return draw(
+        st.sampled_from(
+            [f"({left}) and ({right})", f"({left}) or ({right})", f"not ({left})", f"not ({left}) or {right}"]
+        )
+    )
+
+
+WILD = st.sampled_from(
+    [
+        "nonfinite(*)",
+        "reward.component.* < -0.37",
+        "drop(median(reward.component.*, 3 steps), 8 steps) > 61.9%",
+        "best(reward.component.*) - reward.component.* > 1.13",
+        "max(gpu.util, 60s) < 30%",
+        "gpu.util{gpu=1} > 71.3",
+    ]
+)
+
+holds = st.sampled_from([None, None, "1 step", "3 steps", "3 samples", "90s", "5m"])
+
+
+@st.composite
+def random_rule(draw: st.DrawFn, name: str) -> Rule:
+    if draw(st.integers(0, 3)) == 0:
+        conditions = {draw(st.sampled_from(["info", "warning", "critical"])): draw(WILD)}
+        until = None
+    else:
+        severities = draw(
+            st.lists(st.sampled_from(["info", "warning", "critical"]), min_size=1, max_size=3, unique=True)
+        )
+        conditions = {severity: draw(condition()) for severity in severities}
+        until = draw(st.one_of(st.none(), condition(depth=1)))
+    return rule(
+        name,
+        hold=draw(holds),
+        keep_firing=draw(holds),
+        until=until,
+        after=draw(st.sampled_from([0, 0, 0, 4])),
+        **conditions,
+    )
+
+
+@st.composite
+def random_rules(draw: st.DrawFn, max_size: int = 4) -> RuleSet:
+    return RuleSet(tuple(draw(random_rule(f"rule-{at}")) for at in range(draw(st.integers(1, max_size)))))
+
+
+# A coarse grid of dyadic rationals: sums of them are exact, so nothing hangs on the order of addition.
+numbers = st.one_of(
+    st.integers(-8, 8).map(lambda k: k / 4),
+    st.integers(-8, 8).map(lambda k: k / 4),
+    st.integers(-8, 8).map(lambda k: k / 4),
+    st.sampled_from([math.nan, None, math.inf, -math.inf, 1024.0]),
+)
+
+
+@st.composite
+def row(draw: st.DrawFn, keys: tuple[str, ...]) -> dict[str, float | None]:
+    present = draw(st.sampled_from([keys, keys, keys, keys[:2], keys[1:], keys[:1]]))
+    return {key: draw(numbers) for key in present}
+
+
+@st.composite
+def random_events(draw: st.DrawFn, run: str = "r", max_size: int = 45) -> list[Event]:
+    """A run with gaps, repeated, late and rewound steps, rows in parts, samples, restarts and irregular times."""
+    keys = draw(st.sampled_from([KEYS, KEYS, KEYS + COMPONENTS]))
+    timed, step, time = draw(st.sampled_from([True, True, True, False])), draw(st.integers(0, 3)), START
+    events: list[Event] = []
+    for _ in range(draw(st.integers(1, max_size))):
+        time += draw(st.sampled_from([0.0, 0.5, 30.0, 30.0, 30.0, 60.0, 200.0, -20.0, 301.0, 4000.0]))
+        now = time if timed else None
+        kind = draw(
+            st.sampled_from(["step"] * 14 + ["again", "late", "back", "gap", "sample", "gpu", "start", "finish"])
+        )
+        if kind in ("step", "gap"):
+            step += 1 if kind == "step" else draw(st.integers(2, 30))
+        elif kind == "back":
+            step = max(step - draw(st.integers(5, 30)), 0)
+        if kind == "sample":
+            events.append(Sample(run=run, time=now, metrics=draw(row(keys[:1]))))
+        elif kind == "gpu":
+            for gpu in ("0", "1"):
+                metrics = {"gpu.util": draw(st.sampled_from([0.0, 25.0, 50.0, 75.0]))}
+                events.append(Sample(run=run, time=now, metrics=metrics, labels={"gpu": gpu}))
+        elif kind == "start":
+            events.append(RunStarted(run=run, time=now))
+        elif kind == "finish":
+            events.append(RunFinished(run=run, time=now))
+        else:
+            at = max(step - draw(st.integers(1, 4)), 0) if kind == "late" else step
+            events.append(StepMetrics(run=run, time=now, step=at, metrics=draw(row(keys))))
+    return events

@@ -1,0 +1,508 @@
+"""A plain interpreter of the rules: what the compiled engine is held to.
+
+It keeps the whole history of a run's attempt in lists and works everything out anew at each event, by each function's
+own definition. Nothing is shared with the compiler, the reader or the lifecycle; only the rule's tree, the binding of
+names to series and `define` are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from sentinel.engine.bind import Instance, SeriesName, applies, bind
+from sentinel.events import Event, RunFinished, RunStarted, Sample, StepMetrics
+from sentinel.metrics import default
+from sentinel.rules.expression.nodes import (
+    Arithmetic,
+    Call,
+    Compare,
+    Context,
+    Duration,
+    Extent,
+    Logic,
+    Metric,
+    Negative,
+    Node,
+    Not,
+    Number,
+    metrics_of,
+    walk,
+)
+from sentinel.rules.model import RuleSet
+from sentinel.stats import FUNCTIONS, Probe, RunningFunction, WindowFunction
+from sentinel.stats.function import SCALE_SAMPLES
+from sentinel.stats.window import Axis
+
+STALE_AFTER = 3600.0
+REORDER_BOUND = 5
+
+
+class Told(NamedTuple):
+    """What a transition says, as far as the oracle knows."""
+
+    run: str
+    attempt: int
+    alert: str
+    severity: str
+    state: str
+    step: int
+    time: float | None
+    labels: tuple[tuple[str, str], ...]
+
+
+class Value(NamedTuple):
+    """A finite value of a series: its step counted from the attempt's first, and its time."""
+
+    x: float
+    rel: int
+    time: float
+
+
+class Judged(NamedTuple):
+    """One evaluation of an instance."""
+
+    sequence: int
+    time: float
+    truths: tuple[bool | None, ...]
+    until: bool | None
+
+
+@dataclass
+class Episode:
+    """All evaluations since the first breach, and the severity told."""
+
+    judged: list[Judged] = field(default_factory=list)
+    level: int = -1
+    risen: int = 0
+    """Evaluations before the newest rise of severity: being over counts from there."""
+
+
+@dataclass
+class Attempt:
+    """All that was logged since it began. `logged`: series → (rel, time) of its newest value, finite or not."""
+
+    first_step: int | None = None
+    step: int = -1
+    origin: float = math.nan
+    values: dict[str, list[Value]] = field(default_factory=dict)
+    logged: dict[str, tuple[int, float]] = field(default_factory=dict)
+    last: dict[str, float] = field(default_factory=dict)
+    row: dict[str, float | None] = field(default_factory=dict)
+
+
+class OracleRun:
+    def __init__(self, run: str, rules: RuleSet) -> None:
+        self.id = run
+        self.rules = rules
+        self.labels: dict[str, str] = {}
+        self.number = 1
+        self.status = "running"
+        self.time = -math.inf
+        self.judged_to = -math.inf
+        self.sequence = 0
+        self.series: dict[str, SeriesName] = {}
+        self.numeric: set[str] = set()
+        self.bad: set[str] = set()
+        self.attempt = Attempt()
+        self.learned: dict[Call, list[tuple[int, float]]] = {}
+        self.instances: list[Instance] = []
+        self.bound = False
+        self.episodes: dict[str, Episode] = {}
+
+    # --- events ---------------------------------------------------------------------------------------------
+
+    def handle(self, event: Event) -> list[Told]:
+        said: list[Told] = []
+        now = math.nan if self.time == -math.inf else self.time
+        if event.time is not None:
+            now = max(event.time, self.time)
+            said += self.wait(now)
+            self.time = now
+        match event:
+            case StepMetrics():
+                said += self.step_row(event.step, event.metrics, now)
+            case Sample() if self.status == "running":
+                suffix = ",".join(f"{key}={value}" for key, value in sorted(event.labels.items()))
+                metrics = {f"{key}{{{suffix}}}" if suffix else key: x for key, x in event.metrics.items()}
+                if math.isnan(self.attempt.origin):
+                    self.attempt.origin = now
+                self.sequence += 1
+                said += self.row(metrics, now)
+            case RunStarted():
+                if self.attempt.step >= 0:
+                    said += self.restart(now)
+                self.labels = event.labels
+                if self.series:
+                    self.bind()
+            case RunFinished():
+                said += self.end("ended", now)
+                self.status = event.status
+        return said
+
+    def step_row(self, step: int, metrics: Mapping[str, float | None], now: float) -> list[Told]:
+        said: list[Told] = []
+        newest = self.attempt.step
+        if self.status != "running" or newest - step >= REORDER_BOUND or (step <= 1 and newest - step > 1):
+            said += self.restart(now)
+        elif step < newest:
+            return []
+        if step == self.attempt.step:
+            metrics = {key: x for key, x in metrics.items() if key not in self.attempt.row}
+            if not metrics:
+                return []
+            self.attempt.row |= metrics
+        else:
+            if self.attempt.first_step is None:
+                self.attempt.first_step = step
+                self.attempt.origin = now
+                self.learned = {call: rewound(call, history, step) for call, history in self.learned.items()}
+            self.sequence += 1
+            self.attempt.step = step
+            self.attempt.row = dict(metrics)
+        return said + self.row(metrics, now)
+
+    def restart(self, now: float) -> list[Told]:
+        said = self.end("superseded", now)
+        self.attempt = Attempt()
+        self.bad.clear()
+        self.number += 1
+        self.status = "running"
+        return said
+
+    def bind(self) -> None:
+        self.bound = True
+        series = list(self.series.values())
+        self.instances = [
+            found for rule in self.rules if applies(rule, self.labels) for found in bind(rule, series, default())
+        ]
+        kept = {instance.key for instance in self.instances}
+        gone = [key for key in self.episodes if key not in kept]
+        assert not gone, "no rule set of these tests loses an instance"
+
+    def row(self, metrics: Mapping[str, float | None], now: float) -> list[Told]:
+        """One evaluation: what was logged becomes history, then every instance that it touches is judged."""
+        new = [key for key in metrics if key not in self.series]
+        for key in new:
+            name, brace, labels = key.partition("{")
+            pairs = tuple(tuple(part.split("=")) for part in labels.rstrip("}").split(",")) if brace else ()
+            self.series[key] = SeriesName(name, pairs, key)
+        if new or not self.bound:
+            self.bind()
+        attempt, rel, finite = self.attempt, self.rel, set()
+        for key, x in metrics.items():
+            name = self.series[key].full
+            attempt.logged[name] = (rel, now)
+            if x is not None and math.isfinite(x):
+                attempt.last[name] = x
+                attempt.values.setdefault(name, []).append(Value(x, rel, now))
+                finite.add(name)
+                self.numeric.add(name)
+                self.bad.discard(name)
+            else:
+                attempt.last[name] = math.nan
+                if x is not None or name in self.numeric:
+                    self.bad.add(name)
+        moment = Moment(self, now)
+        for node, running in self.remembered():
+            names = {metric.name for metric in metrics_of(node)}
+            if names & finite or not names:
+                moment.learn(node, running=running)
+        said: list[Told] = []
+        for instance in self.instances:
+            names = {metric.name for node in instance.expressions() for metric in metrics_of(node)}
+            if (names & finite or not names or asks_about_silence(instance)) and rel >= instance.rule.after:
+                said += self.judge(instance, moment)
+        return said
+
+    @property
+    def rel(self) -> int:
+        return self.attempt.step - self.attempt.first_step if self.attempt.first_step is not None else 0
+
+    def remembered(self) -> list[tuple[Node, bool]]:
+        """What has a history of its own, inner before outer, each once: running calls, and what windows lie over."""
+        found: list[tuple[Node, bool]] = []
+        for instance in self.instances:
+            for expression in instance.expressions():
+                for node in reversed(list(walk(expression))):
+                    if isinstance(node, Call) and issubclass(FUNCTIONS[node.function], RunningFunction):
+                        found.append((node, True))
+                    elif isinstance(node, Call) and not isinstance(node.argument, Metric):
+                        found.append((node.argument, False))
+        return list(dict.fromkeys(found))
+
+    # --- the lifecycle --------------------------------------------------------------------------------------
+
+    def judge(self, instance: Instance, moment: Moment) -> list[Told]:
+        truths = tuple(moment.truth(condition) for _, condition in instance.conditions)
+        episode = self.episodes.get(instance.key)
+        rule, said = instance.rule, []
+        if episode is None:
+            if True not in truths:
+                return []
+            episode = self.episodes[instance.key] = Episode()
+        until = moment.truth(instance.until) if instance.until is not None else over(truths)
+        episode.judged.append(Judged(self.sequence, moment.stamp, truths, until))
+        clocks = [self.clock([judged.truths[at] for judged in episode.judged], episode) for at in range(len(truths))]
+        held = [
+            at
+            for at, truth in enumerate(truths)
+            if truth and long_enough(clocks[at], rule.hold, moment.stamp) and at > episode.level
+        ]
+        if held:
+            episode.level = held[-1]
+            episode.risen = len(episode.judged)
+            return [self.told(instance, episode.level, "firing", moment.stamp)]
+        if episode.level < 0:
+            if not any(count for count, _ in clocks):
+                del self.episodes[instance.key]
+            elif len(episode.judged) == 1:
+                highest = max(at for at, (count, _) in enumerate(clocks) if count)
+                said = [self.told(instance, highest, "pending", moment.stamp)]
+            return said
+        since = episode.judged[episode.risen :]
+        clock = self.clock([judged.until for judged in since], episode, episode.risen)
+        if until and long_enough(clock, rule.keep_firing, moment.stamp):
+            del self.episodes[instance.key]
+            said = [self.told(instance, episode.level, "resolved", moment.stamp)]
+        return said
+
+    @staticmethod
+    def clock(truths: list[bool | None], episode: Episode, skip: int = 0) -> tuple[int, float]:
+        """Evaluations (rows of one step are one) since the last False that held, and when the first did."""
+        held: list[Judged] = []
+        for truth, judged in zip(truths, episode.judged[skip:], strict=True):
+            if truth is False:
+                held = []
+            elif truth:
+                held.append(judged)
+        return len({judged.sequence for judged in held}), held[0].time if held else math.nan
+
+    def told(self, instance: Instance, level: int, state: str, time: float) -> Told:
+        return Told(
+            self.id,
+            self.number,
+            instance.rule.name,
+            instance.conditions[level][0],
+            state,
+            max(self.attempt.step, 0),
+            None if math.isnan(time) else time,
+            tuple(sorted(instance.labels)),
+        )
+
+    def end(self, state: str, time: float) -> list[Told]:
+        said = [
+            self.told(instance, episode.level, state, time)
+            for instance in self.instances
+            if (episode := self.episodes.get(instance.key)) is not None and episode.level >= 0
+        ]
+        self.episodes.clear()
+        return said
+
+    # --- time -----------------------------------------------------------------------------------------------
+
+    def wait(self, now: float) -> list[Told]:
+        """Let everything happen that falls due before `now`."""
+        said: list[Told] = []
+        while self.status == "running" and self.time > -math.inf:
+            waiting = [(due, instance) for instance in self.instances for due in self.dues(instance)]
+            stale = self.time + STALE_AFTER if self.episodes else math.inf
+            due = min([stale, *(due for due, _ in waiting)])
+            if due >= now:
+                break
+            if due == stale:
+                said += self.end("stale", due)
+            else:
+                for instance in [found for found in self.instances if any(found is i and d == due for d, i in waiting)]:
+                    if self.rel >= instance.rule.after:
+                        said += self.judge(instance, Moment(self, due, after=True))
+            self.judged_to = due
+        return said
+
+    def dues(self, instance: Instance) -> Iterator[float]:
+        """When the answer of an instance that waits for silence changes by itself."""
+        waits = list(waits_of(instance))
+        for name, seconds in waits:
+            since = self.attempt.logged[name][1] if name in self.attempt.logged else self.attempt.origin
+            yield from self.ahead(since + seconds)
+        episode, rule = self.episodes.get(instance.key), instance.rule
+        if waits and episode is not None:
+            for at in range(len(instance.conditions)):
+                count, since = self.clock([judged.truths[at] for judged in episode.judged], episode)
+                if count and rule.hold is not None and rule.hold.axis is Axis.TIME:
+                    yield from self.ahead(since + rule.hold.size)
+            if episode.level >= 0 and rule.keep_firing is not None and rule.keep_firing.axis is Axis.TIME:
+                since_rise = [judged.until for judged in episode.judged[episode.risen :]]
+                count, since = self.clock(since_rise, episode, episode.risen)
+                if count:
+                    yield from self.ahead(since + rule.keep_firing.size)
+
+    def ahead(self, due: float) -> Iterator[float]:
+        if due > self.judged_to:
+            yield max(due, self.time)
+
+
+class Moment:
+    """A run as of now. `stamp`: when it is told to have happened; what fell due is looked at a hair later."""
+
+    def __init__(self, run: OracleRun, time: float, *, after: bool = False) -> None:
+        self.run = run
+        self.stamp = time
+        self.time = math.nextafter(time, math.inf) if after else time
+
+    def learn(self, node: Node, *, running: bool) -> None:
+        """The newest value of what has a history becomes part of it, if it is a number."""
+        run = self.run
+        if running:
+            assert isinstance(node, Call)
+            x = self.number(node.argument)
+            if -1e100 < x < 1e100:
+                run.learned.setdefault(node, []).append((run.attempt.step, x))
+            return
+        x = self.number(node)
+        if -1e100 < x < 1e100:
+            run.attempt.values.setdefault(f"({node})", []).append(Value(x, run.rel, self.time))
+
+    def truth(self, node: Node) -> bool | None:
+        match node:
+            case Compare(op=op, left=left, right=right):
+                a, b = self.number(left), self.number(right)
+                if math.isnan(a) or math.isnan(b):
+                    return None
+                return {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b, "==": a == b, "!=": a != b}[op]
+            case Not(operand=operand):
+                return {True: False, False: True, None: None}[self.truth(operand)]
+            case Logic(op="and", parts=parts):
+                found = [self.truth(part) for part in parts]
+                return False if False in found else None if None in found else True
+            case Logic(op="or", parts=parts):
+                found = [self.truth(part) for part in parts]
+                return True if True in found else None if None in found else False
+            case Call(function="nonfinite", argument=Metric(name=name)):
+                return name in self.run.bad
+            case Call(function="absent", argument=Metric(name=name), window=Extent(axis=Axis.TIME, size=size)):
+                logged = self.run.attempt.logged.get(name, (-1, self.run.attempt.origin))
+                gone = self.time >= logged[1] + size
+                return None if math.isnan(self.time) or math.isnan(logged[1]) else gone
+            case Call(function="absent", argument=Metric(name=name), window=Extent(size=size)):
+                return self.run.rel - self.run.attempt.logged.get(name, (-1, 0.0))[0] >= size
+        raise AssertionError(node)
+
+    def number(self, node: Node) -> float:
+        match node:
+            case Number(value=value) | Duration(seconds=value):
+                return value
+            case Context(name="step"):
+                return float(self.run.attempt.step)
+            case Metric(name=name):
+                return self.run.attempt.last.get(name, math.nan)
+            case Negative(operand=operand):
+                return -self.number(operand)
+            case Arithmetic(op=op, left=left, right=right):
+                a, b = self.number(left), self.number(right)
+                if op == "/":
+                    return a / b if b else math.nan
+                return {"+": a + b, "-": a - b, "*": a * b}[op]
+            case Call(function="age", argument=Metric(name=name)):
+                return self.time - self.run.attempt.logged[name][1] if name in self.run.attempt.logged else math.nan
+            case Call():
+                return self.call(node)
+        raise AssertionError(node)
+
+    def call(self, call: Call) -> float:
+        function = FUNCTIONS[call.function]
+        if issubclass(function, RunningFunction):
+            history = [x for _, x in self.run.learned.get(call, [])]
+            metrics = metrics_of(call.argument)
+            higher = default().higher_is_better(metrics[0].name) if metrics else True
+            return function.define(
+                history, higher_is_better=higher, samples=int(call.window.size) if call.window else None
+            )
+        assert issubclass(function, WindowFunction) and call.window is not None
+        key = call.argument.name if isinstance(call.argument, Metric) else f"({call.argument})"
+        history = self.run.attempt.values.get(key, [])
+        window = self.window(history, call.window, reach=function.reach)
+        if len(window) < function.least or (
+            function.covered and not self.covered(history, call.window, reach=function.reach)
+        ):
+            return math.nan
+        scale = call.window
+        if scale.axis is not Axis.TIME and scale.size < SCALE_SAMPLES:
+            scale = Extent(Axis.SAMPLES, SCALE_SAMPLES)
+        return function.define(window, self.window(history, scale, reach=True))
+
+    def window(self, history: list[Value], extent: Extent, *, reach: bool) -> list[float]:
+        if extent.axis is Axis.SAMPLES:
+            return [value.x for value in history[-(int(extent.size) + reach) :]]
+        if extent.axis is Axis.STEPS:
+            inside = [value.rel > self.run.rel - extent.size for value in history]
+        else:
+            inside = [not value.time <= self.time - extent.size for value in history]
+        begin = inside.index(True) if True in inside else len(history)
+        return [value.x for value in history[max(begin - reach, 0) :]]
+
+    def covered(self, history: list[Value], extent: Extent, *, reach: bool) -> bool:
+        if extent.axis is Axis.SAMPLES:
+            return len(history) >= extent.size + reach
+        if not history:
+            return False
+        if extent.axis is Axis.STEPS:
+            return history[0].rel <= self.run.rel - extent.size + (not reach)
+        return history[0].time <= self.time - extent.size
+
+
+def rewound(call: Call, history: list[tuple[int, float]], step: int) -> list[tuple[int, float]]:
+    """What was learned before a run went back to `step`. `initial` is learned from the first values, or anew."""
+    if call.function == "initial":
+        first = history[: int(call.window.size) if call.window else 10]
+        return [] if first and first[-1][0] >= step else history
+    return [learned for learned in history if learned[0] < step]
+
+
+class Oracle:
+    """`handle` as the engine's, for any number of runs."""
+
+    def __init__(self, rules: RuleSet) -> None:
+        self.rules = rules
+        self.runs: dict[str, OracleRun] = {}
+
+    def handle(self, event: Event) -> list[Told]:
+        return self.runs.setdefault(event.run, OracleRun(event.run, self.rules)).handle(event)
+
+    def tick(self, now: float) -> list[Told]:
+        return [told for run in self.runs.values() for told in run.wait(now)]
+
+
+def over(truths: tuple[bool | None, ...]) -> bool | None:
+    """Without a reset condition, an alert is over when all its conditions are known to be false."""
+    if True in truths:
+        return False
+    return None if None in truths else True
+
+
+def long_enough(clock: tuple[int, float], extent: Extent | None, now: float) -> bool:
+    count, since = clock
+    if extent is None or not count:
+        return count > 0
+    return now >= since + extent.size if extent.axis is Axis.TIME else count >= extent.size
+
+
+def asks_about_silence(instance: Instance) -> bool:
+    """Whether its answer may change at an event that logs none of its metrics as a number."""
+    calls = [node for expression in instance.expressions() for node in walk(expression) if isinstance(node, Call)]
+    return any(call.function == "nonfinite" or issubclass(FUNCTIONS[call.function], Probe) for call in calls)
+
+
+def waits_of(instance: Instance) -> Iterator[tuple[str, float]]:
+    """(series, seconds) of each silence that an instance waits for."""
+    for expression in instance.expressions():
+        for node in walk(expression):
+            match node:
+                case Call(function="absent", argument=Metric(name=name), window=Extent(axis=Axis.TIME, size=size)):
+                    yield name, size
+                case Compare(left=Call(function="age", argument=Metric(name=name)), right=Duration(seconds=size)):
+                    yield name, size
+                case Compare(left=Duration(seconds=size), right=Call(function="age", argument=Metric(name=name))):
+                    yield name, size

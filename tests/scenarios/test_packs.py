@@ -1,0 +1,48 @@
+"""The shipped packs: what they hold, and that their own time-lines pass."""
+
+import pytest
+
+from sentinel.resources import PACKS, TEST_SUFFIX, pack_path
+from sentinel.rules.symptoms import symptoms
+from sentinel.ruletest import play, read_tests
+from tests.scenarios.recordings import pack
+
+FIVE = {"reward-drop", "kl-high", "clip-high", "length-jump", "gpu-idle"}
+
+
+def _timelines(name):
+    path = pack_path(name).with_name(name + TEST_SUFFIX)
+    return read_tests(path.name, path.read_bytes())
+
+
+CASES = [(name, index, test.name) for name in PACKS for index, test in enumerate(_timelines(name).tests)]
+
+
+def test_the_classic_pack_holds_the_five_rules_of_the_guides():
+    assert {rule.name for rule in pack("classic")} == FIVE
+
+
+def test_the_default_pack_adds_nonfinite_and_entropy_collapse():
+    assert {rule.name for rule in pack("grpo")} == FIVE | {"nonfinite", "entropy-collapse"}
+
+
+@pytest.mark.parametrize("name", PACKS)
+def test_each_rule_says_what_it_sees_and_what_to_do(name):
+    for rule in pack(name):
+        assert "{value" in rule.summary or "{metric}" in rule.summary, rule.name
+        assert rule.runbook.causes and rule.runbook.look_at and rule.runbook.do, rule.name
+        assert rule.taints == symptoms()[rule.symptom].taints, rule.name
+
+
+@pytest.mark.parametrize("name", PACKS)
+def test_each_rule_has_a_time_line_that_fires_and_one_that_stays_silent(name):
+    tests = _timelines(name).tests
+    names = {rule.name for rule in pack(name)}
+    assert {entry.alert for test in tests for entry in test.expect} == names
+    assert {alert for test in tests for alert in test.silent} == names
+
+
+@pytest.mark.parametrize(("name", "index", "title"), CASES, ids=[f"{name}: {title}" for name, _, title in CASES])
+def test_time_line(name, index, title):
+    result = play(_timelines(name), index, pack(name))
+    assert result.outcome == "PASS", [problem.message for problem in result.problems]
