@@ -21,6 +21,11 @@ LONGEST_BLOCK_SECONDS = 5.0
 
 SOCKET_TIMEOUT_SECONDS = LONGEST_BLOCK_SECONDS + 5.0
 
+BAD_URL = (
+    "this is no Redis URL; write redis://host:6379/0, rediss://user:password@host:6379/0 (a / in a password is %2F) "
+    "or unix:///path"
+)
+
 CONNECTION_ERRORS = (exceptions.RedisError, OSError)
 """What a command can raise; `explain` puts each into words."""
 
@@ -33,7 +38,7 @@ def connect(url: str) -> Redis:
     # redis-py's connection over a unix socket does not know the option.
     keepalive = {} if url.startswith("unix:") else {"socket_keepalive": True}
     try:
-        return Redis.from_url(
+        client = Redis.from_url(
             url,
             socket_timeout=SOCKET_TIMEOUT_SECONDS,
             socket_connect_timeout=5.0,
@@ -42,8 +47,12 @@ def connect(url: str) -> Redis:
             # Plain arrays are what the reader parses; RESP3 measured no faster.
             protocol=2,
         )
-    except ValueError as error:
-        raise ConfigError(f"this is no Redis URL ({error}); write redis://host:6379/0 or unix:///path") from None
+        # Options that no connection takes are found out only when one is made.
+        client.connection_pool.make_connection()  # type: ignore[no-untyped-call]
+    except (ValueError, TypeError):
+        # What is wrong is not repeated: the parser's words can hold a part of the password.
+        raise ConfigError(BAD_URL) from None
+    return client
 
 
 # What the server's refusals begin with, and what the operator can do. The first match counts.

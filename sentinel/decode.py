@@ -178,6 +178,7 @@ def _is_sound(event: StepMetrics) -> bool:
         and len(event.metrics) <= MAX_METRICS
         and _are_known_keys(event.metrics)
         and (event.publisher is None or _is_publisher(event.publisher))
+        and (event.seq is None or 0 <= event.seq < MAX_STEP)
     )
 
 
@@ -308,7 +309,10 @@ def _build(document: Mapping[str, object], *, default_run: str | None) -> Decode
     decoded = build(document, _run(document, default_run))
     publisher, seq = document.get("publisher"), document.get("seq")
     if isinstance(publisher, str) and _is_publisher(publisher) and seq is not None:
-        decoded.event.publisher, decoded.event.seq = publisher, _whole(seq)
+        number = _whole(seq)
+        if number is None or not 0 <= number < MAX_STEP:
+            raise DecodeError("bad-field", f"'seq' must be a whole number below 2**53, not {shown(seq)}")
+        decoded.event.publisher, decoded.event.seq = publisher, number
     return decoded
 
 

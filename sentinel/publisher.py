@@ -102,7 +102,7 @@ class Publisher:
             import concurrent.futures.thread  # noqa: F401
 
             self._queue_size = max(1, int(queue_size))
-            self._flush_timeout = max(0.0, float(flush_timeout))
+            self._flush_timeout = _seconds(flush_timeout)
             self._maxlen = None if maxlen is None else max(1, int(maxlen))
             self._run = _sound_run(run if run is not None else os.environ.get("SENTINEL_RUN"))
             started = {
@@ -209,7 +209,12 @@ class Publisher:
         """Wait until all that was said so far is sent, `flush_timeout` seconds at most. True if it is."""
         if self._thread is None or self._forked():
             return False
-        limit = self._flush_timeout if timeout is None else timeout
+        limit = self._flush_timeout
+        if timeout is not None:
+            try:
+                limit = _seconds(timeout)
+            except (TypeError, ValueError) as error:
+                self._warn("flush", f"flush: {error}")
         with self._changed:
             drained = self._changed.wait_for(lambda: not self._queue and not self._in_flight, limit)
             return drained and not self._dead
@@ -393,14 +398,20 @@ class _Sender:
         from redis.retry import Retry
 
         self._redis_error = redis.RedisError
-        self._client: Any = redis.Redis.from_url(
-            url,
-            socket_timeout=_SOCKET_TIMEOUT_SECONDS,
-            socket_connect_timeout=_SOCKET_TIMEOUT_SECONDS,
-            # The publisher's own loop retries, with the whole batch.
-            retry=Retry(NoBackoff(), 0),
-            protocol=2,
-        )
+        try:
+            self._client: Any = redis.Redis.from_url(
+                url,
+                socket_timeout=_SOCKET_TIMEOUT_SECONDS,
+                socket_connect_timeout=_SOCKET_TIMEOUT_SECONDS,
+                # The publisher's own loop retries, with the whole batch.
+                retry=Retry(NoBackoff(), 0),
+                protocol=2,
+            )
+            # Options that no connection takes are found out only when one is made.
+            self._client.connection_pool.make_connection()
+        except (ValueError, TypeError):
+            # Not the parser's own words, which can hold a part of the password.
+            raise ValueError("the URL is no Redis URL; write redis://host:6379/0 or unix:///path") from None
         self._run = run
         self._maxlen = maxlen
         self._key: str | None = None
@@ -439,6 +450,14 @@ class _Sender:
             self._client.close()
         except Exception as error:
             _log.debug("closing the connection: %s", error)
+
+
+def _seconds(value: float) -> float:
+    """A time to wait that threads can wait; raises TypeError or ValueError for what is none."""
+    seconds = float(value)
+    if seconds != seconds:
+        raise ValueError("a timeout is a number of seconds, not NaN")
+    return min(max(seconds, 0.0), threading.TIMEOUT_MAX)
 
 
 def _numbered(raw: bytes, seq: int) -> bytes:

@@ -460,7 +460,7 @@ def _missing(engine: Engine) -> dict[str, tuple[str, ...]]:
 
 def _note(said: Sequence[Transition], played: _Played, engine: Engine, book: IncidentBook) -> None:
     for transition in said:
-        told = book.apply(transition, engine.runs[RUN])
+        told = next(iter(book.apply([transition], engine.runs[RUN])), None)
         match transition.state:
             case "firing":
                 played.firings.append(_Firing(transition, told.rollback if told is not None else None))

@@ -320,3 +320,16 @@ def test_events_are_numbered_so_that_one_sent_twice_can_be_known(valkey, valkey_
     sent = raw_events(valkey)
     assert [event["seq"] for event in sent] == [0, 1, 2]
     assert len({event["publisher"] for event in sent}) == 1
+
+
+@pytest.mark.parametrize("timeout", [float("inf"), 1e300, -1.0, float("nan"), "x", None])
+def test_no_timeout_raises_into_training(valkey, valkey_url, timeout):
+    with Publisher(valkey_url, run="r", flush_timeout=5.0) as publisher:
+        publisher.step(1, {"kl": 0.1})
+        publisher.flush(timeout)
+
+
+def test_an_endless_flush_timeout_is_fine(valkey, valkey_url):
+    with Publisher(valkey_url, run="r", flush_timeout=float("inf")) as publisher:
+        publisher.step(1, {"kl": 0.1})
+    assert publisher.dropped == 0

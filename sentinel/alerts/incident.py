@@ -62,7 +62,11 @@ class Episode(msgspec.Struct):
 
 
 class Incident(msgspec.Struct):
-    """A run's episodes from the first to fire until the last has ended."""
+    """A run's episodes from the first to fire until the last has ended.
+
+    `firing`, `nonfinite`: ids of the open episodes, and of those among them about values that are no numbers; `said`:
+    ids of the history's lines. Kept beside the episodes, because a row of 500 NaNs changes 500 of them at once.
+    """
 
     id: str
     run: str
@@ -70,20 +74,45 @@ class Incident(msgspec.Struct):
     episodes: dict[str, Episode]
     history: list[HistoryLine]
     rollback: Rollback | None = None
+    firing: set[str] = set()
+    nonfinite: set[str] = set()
+    said: set[str] = set()
 
     @property
     def open(self) -> bool:
-        return any(episode.open for episode in self.episodes.values())
+        return bool(self.firing)
 
 
 class IncidentBook:
-    """The open incidents of all runs. `apply` takes transitions and says what is to be told."""
+    """The open incidents of all runs. `apply` takes the transitions of an event and says what is to be told."""
 
     def __init__(self) -> None:
         self.open: dict[str, Incident] = {}
 
-    def apply(self, transition: Transition, run: RunState) -> Notification | None:
-        """The incident as it stands after the transition; None when there is nothing to tell (a pending alert)."""
+    def apply(self, transitions: Sequence[Transition], run: RunState) -> list[Notification]:
+        """What is to be told of a run's transitions at one event: each incident they change, as it stands after them.
+
+        Nothing for pending alerts. More than one only when an incident ends and another begins.
+        """
+        told: list[Notification] = []
+        fired = False
+        changed: tuple[Incident, Transition] | None = None
+        for transition in transitions:
+            incident = self._note(transition)
+            if incident is None:
+                continue
+            fired = fired or transition.state == "firing"
+            changed = incident, transition
+            if not incident.open:
+                told.append(_told(incident, transition, run, fired=fired))
+                del self.open[run.id]
+                fired, changed = False, None
+        if changed is not None:
+            told.append(_told(*changed, run, fired=fired))
+        return told
+
+    def _note(self, transition: Transition) -> Incident | None:
+        """Bring the run's incident up to date; None when the transition changes none."""
         if transition.state == "pending":
             return None
         incident = self.open.get(transition.run)
@@ -97,15 +126,8 @@ class IncidentBook:
         line = self._take(incident, transition)
         if line is not None:
             incident.history.append(line)
-        tainting = [episode for episode in incident.episodes.values() if episode.open and episode.taints]
-        if tainting and transition.state == "firing":
-            onset = min(episode.view.onset_step for episode in tainting)
-            causes = [episode.view.alert for episode in tainting if episode.view.onset_step == onset]
-            incident.rollback = advise(run, onset, causes, step=transition.step, time=transition.time)
-        told = _notification(incident, transition, run)
-        if not incident.open:
-            del self.open[transition.run]
-        return told
+            incident.said.add(line.id)
+        return incident
 
     def removed(self, run: RunState, alive: Container[str]) -> list[Transition]:
         """The ends of a run's open episodes that the engine no longer has on record, to be applied.
@@ -125,11 +147,7 @@ class IncidentBook:
         firing = transition.state == "firing"
         # A NaN explains whatever else goes wrong after it, other NaNs too: the message shows the rest, the thread
         # stays quiet.
-        hidden = any(
-            other.open and other.view.symptom == "nonfinite" and other.view.id != transition.id
-            for other in incident.episodes.values()
-        )
-        said = {line.id for line in incident.history}
+        hidden = bool(incident.nonfinite - {transition.id})
         view = EpisodeView(
             id=transition.id,
             alert=transition.alert,
@@ -154,9 +172,14 @@ class IncidentBook:
             },
         )
         incident.episodes[transition.id] = Episode(view, transition.rule.taints, transition.onset_time)
+        for ids, belongs in ((incident.firing, True), (incident.nonfinite, transition.symptom == "nonfinite")):
+            if firing and belongs:
+                ids.add(transition.id)
+            else:
+                ids.discard(transition.id)
         name = transition.alert + (f" ({labels})" if (labels := _labels(transition)) else "")
         kind: LineKind
-        introduced = any(_hashed(transition.id, "firing", severity) in said for severity in SEVERITIES)
+        introduced = any(_hashed(transition.id, "firing", severity) in incident.said for severity in SEVERITIES)
         if not firing and not incident.open:
             recovered = all(episode.view.state == "resolved" for episode in incident.episodes.values())
             kind, text = (
@@ -176,7 +199,7 @@ class IncidentBook:
         else:
             kind, text = "joined", f"also {name} ({transition.severity}): {transition.summary}"
         identity = _hashed(transition.id, transition.state, transition.severity)
-        if identity in said:
+        if identity in incident.said:
             return None
         return HistoryLine(identity, kind, text, transition.step, transition.time)
 
@@ -189,6 +212,21 @@ class IncidentBook:
             self.open = _decoder.decode(data)
         except msgspec.DecodeError as error:
             raise SnapshotError(f"the incidents cannot be read: {error}") from error
+
+
+def forgotten(notification: Notification) -> Notification:
+    """An incident of which nothing is known any more, as it is told for the last time."""
+    episodes = tuple(
+        msgspec.structs.replace(view, state="stale", ended_step=notification.step, ended_time=notification.time)
+        if view.state == "firing"
+        else view
+        for view in notification.episodes
+    )
+    text = "sentinel lost its state and the stream no longer tells: whether this has recovered is not known"
+    line = HistoryLine(_hashed(notification.incident, "forgotten"), "ended", text, notification.step, notification.time)
+    return msgspec.structs.replace(
+        notification, state="closed", episodes=episodes, history=(*notification.history, line)
+    )
 
 
 def _removal(episode: Episode, incident: Incident, run: RunState) -> Transition:
@@ -219,6 +257,16 @@ def _removal(episode: Episode, incident: Incident, run: RunState) -> Transition:
         rule=rule,
         previous=view.severity,
     )
+
+
+def _told(incident: Incident, transition: Transition, run: RunState, *, fired: bool) -> Notification:
+    """The incident as it stands, with advice that is up to date if something has fired."""
+    tainting = [episode for episode in incident.episodes.values() if episode.open and episode.taints]
+    if tainting and fired:
+        onset = min(episode.view.onset_step for episode in tainting)
+        causes = [episode.view.alert for episode in tainting if episode.view.onset_step == onset]
+        incident.rollback = advise(run, onset, causes, step=transition.step, time=transition.time)
+    return _notification(incident, transition, run)
 
 
 def _notification(incident: Incident, transition: Transition, run: RunState) -> Notification:

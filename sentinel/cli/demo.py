@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
+import sys
 from pathlib import Path
 
 import click
@@ -42,13 +44,26 @@ def demo(keep: bool, fast: bool, port: int, save_page: Path | None) -> None:
             raise UsageError(f"cannot write {save_page}: {error.strerror}") from error
         console.print(f"The Slack page was written to {save_page}")
     messages = len(slack.channel("rl-alerts"))
+    word = _command()
+    hints = {
+        f"{word} demo --keep": "the same, and the Slack page stays open",
+        f"{word} replay YOUR_RUN.jsonl": "would it have fired on a run of yours?",
+        f"{word} run": "watch live runs; `from sentinel import Publisher` in the trainer",
+    }
+    width = max(map(len, hints))
     console.print(
         f"\n[bold]That was it[/]: {monotonic() - began:.0f} s, {messages} Slack message, edited in place.\n"
-        "What to do next:\n"
-        "  sentinel demo --keep                 the same, and the Slack page stays open\n"
-        "  sentinel replay YOUR_RUN.jsonl       would it have fired on a run of yours?\n"
-        "  sentinel init && sentinel run        watch live runs; `from sentinel import Publisher` in the trainer"
+        "What to do next:\n" + "\n".join(f"  {command:<{width}}   {hint}" for command, hint in hints.items()),
+        markup=True,
     )
+
+
+def _command() -> str:
+    """How this person calls us: by name when that is on the PATH, else by the file (`.venv/bin/sentinel`)."""
+    if shutil.which("sentinel") is not None:
+        return "sentinel"
+    file = Path(sys.argv[0])
+    return str(file.relative_to(Path.cwd())) if file.is_relative_to(Path.cwd()) else str(file)
 
 
 def _screen(console: Console) -> Screen:

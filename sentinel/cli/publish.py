@@ -115,8 +115,9 @@ def _send(url: str, run: str, raw: bytes) -> str:
         client: Any = redis.Redis.from_url(
             url, socket_timeout=5.0, socket_connect_timeout=5.0, retry=Retry(NoBackoff(), 0), protocol=2
         )
-    except ValueError as error:
-        raise click.UsageError(f"--url is no Redis URL: {error}") from error
+    except (ValueError, TypeError):
+        # Not the parser's own words, which can hold a part of the password.
+        raise click.UsageError("--url is no Redis URL; write redis://host:6379/0 or unix:///path") from None
     try:
         with client:
             text = client.get(wire.PARTITIONS_KEY)

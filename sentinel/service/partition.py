@@ -11,12 +11,13 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from itertools import groupby
 from typing import Protocol
 
 import msgspec
 import structlog
 
-from sentinel.alerts.incident import IncidentBook
+from sentinel.alerts.incident import IncidentBook, forgotten
 from sentinel.alerts.notification import Notification
 from sentinel.decode import decode, entry_time
 from sentinel.engine.engine import Engine
@@ -35,6 +36,9 @@ READ_COUNT = 500
 """Entries asked for at once; more brings nothing (measured: 2.0, 1.4, 1.3 µs an event at 100, 500, 1000)."""
 
 LONGEST_BLOCK = 5.0
+
+LONGEST_BATCH = 0.2
+"""Seconds that a batch may take before what it has led to is committed and others get their turn."""
 
 GAP_SECONDS = 5.0
 """While the reader lags, how often it looks whether the stream was trimmed past it."""
@@ -145,13 +149,15 @@ class Partition:
     async def _check_gap(self) -> None:
         """A stream that no longer holds the entry we stand at was trimmed past us: what came between is lost."""
         self._checked = monotonic()
-        if self.position == BEGINNING or await self._bus.holds(self.position):
+        # Without a snapshot we begin at the beginning, and what is missing is what came before the committed position.
+        place = self.position if self.position != BEGINNING else self._committed
+        if place is None or place == BEGINNING or await self._bus.holds(place):
             return
-        if not _later(await self._bus.tail_id(), self.position):
+        if not _later(await self._bus.tail_id(), place):
             return  # trimmed to its end: nothing came after
         lost = self.engine.lose()
         self._figures.gaps.inc()
-        log.error("stream.gap", position=self.position, runs=lost, remedy="raise keep_entries, or start more daemons")
+        log.error("stream.gap", position=place, runs=lost, remedy="raise keep_entries, or start more daemons")
 
     async def _check_not_reset(self) -> None:
         """A stream that ends before our position is another stream: reading on from here would wait for ever."""
@@ -182,10 +188,8 @@ class Partition:
             entries = await self._bus.read(self.position, count=READ_COUNT, block_seconds=0.0)
             if not entries:
                 break
-            read += len(entries)
-            for entry in entries:
-                self._take(entry, silently=self._committed is not None and not _later(entry.id, self._committed))
-            self._count()
+            read += self._take_batch(entries)
+            self.last_turn = monotonic()
             if not first_start and (self._committed is None or _later(self.position, self._committed)):
                 await self.commit()
         if self._stopping.is_set():
@@ -194,6 +198,8 @@ class Partition:
             # What began and ended before anyone asked is history, not news. Nothing was committed on the way: a
             # crash before here begins anew.
             self._desired = {key: told for key, told in self._desired.items() if told.state == "firing"}
+        else:
+            await self._close_forgotten()
         if self._uncommitted:
             await self.commit()
         self.problem = None
@@ -201,6 +207,20 @@ class Partition:
         self.caught_up.set()
         self._speak()
         log.info("backlog.read", entries=read, position=self.position)
+
+    async def _close_forgotten(self) -> None:
+        """End what was committed as open and is not known any more: its state was lost, and the stream was trimmed."""
+        known = {incident.id for incident in self.book.open.values()}
+        for notification in await self._store.open_incidents():
+            if notification.incident in known or any(key[0] == notification.incident for key in self._desired):
+                continue
+            log.error("incident.forgotten", incident=notification.incident, run=notification.run)
+            for receiver in self._receivers:
+                self._desired[notification.incident, receiver] = forgotten(notification)
+        alive = {record.id for _, _, record in self.engine.active()}
+        for alert in await self._store.alerts():
+            if alert not in alive:
+                self._alerts.setdefault(alert, None)
 
     # --- the loop -------------------------------------------------------------------------------------------
 
@@ -241,15 +261,13 @@ class Partition:
         entries = await self._read(wait)
         if entries is None:
             return
-        for entry in entries:
-            self._take(entry)
-        self._count()
+        self._take_batch(entries)
         if not entries:
             # Everything from before the read has been read, since the stream had nothing.
             self._tick(before)
         now = self._clock.now()
         self.last_turn = monotonic()
-        lag = max(now - entry_time(entries[-1].id), 0.0) if entries else 0.0
+        lag = max(now - entry_time(self.position), 0.0) if entries else 0.0
         self._lagging = lag > 1.0
         self._figures.lag_seconds.set(lag)
         if self._uncommitted:
@@ -266,10 +284,22 @@ class Partition:
                 await self._pause(0.1)
             self.last_turn = monotonic()
 
-    def _count(self) -> None:
-        """Once a batch: a counter takes a lock, which costs as much as a rule."""
+    def _take_batch(self, entries: Sequence[Entry]) -> int:
+        """Entries into the engine, as many as fit into LONGEST_BATCH and at least one; those left are read again.
+
+        Returns how many. What led to the last committed position was committed before a restart.
+        """
+        began = monotonic()
+        taken = 0
+        for entry in entries:
+            self._take(entry, silently=self._committed is not None and not _later(entry.id, self._committed))
+            taken += 1
+            if monotonic() - began > LONGEST_BATCH:
+                break
+        # Once a batch: a counter takes a lock, which costs as much as a rule.
         self._figures.events.inc(self._understood)
         self._understood = 0
+        return taken
 
     @property
     def _uncommitted(self) -> bool:
@@ -375,14 +405,19 @@ class Partition:
 
     def _apply(self, transitions: Iterable[Transition], *, silently: bool = False) -> None:
         """Note what is to be committed and told of some transitions; `silently`: that was done before the restart."""
+        for run_id, group in groupby(transitions, key=lambda transition: transition.run):
+            of_run = list(group)
+            run = self.engine.runs.get(run_id)
+            notifications = [] if run is None else self.book.apply(of_run, run)
+            if not silently:
+                self._note(of_run, notifications)
+
+    def _note(self, transitions: Sequence[Transition], notifications: Sequence[Notification]) -> None:
+        """What the next commit must hold of one run's transitions, and the log of them."""
         for transition in transitions:
-            run = self.engine.runs.get(transition.run)
-            notification = None if run is None else self.book.apply(transition, run)
-            if silently:
-                continue
             self._figures.transitions.labels(state=transition.state, severity=transition.severity).inc()
             self._alerts[transition.id] = None if transition.state != "firing" else _record(transition)
-            if notification is None:
+            if transition.state == "pending":
                 continue
             log.info(
                 f"alert.{'fired' if transition.state == 'firing' else transition.state}",
@@ -391,8 +426,9 @@ class Partition:
                 severity=transition.severity,
                 step=transition.step,
                 onset_step=transition.onset_step,
-                incident=notification.incident,
+                id=transition.id,
             )
+        for notification in notifications:
             if max(rank(episode.severity) for episode in notification.episodes) < self._notify_from:
                 continue
             for receiver in self._receivers:
@@ -410,7 +446,13 @@ class Partition:
         if not self._since_snapshot or self._uncommitted:
             return
         position = self.position
-        data = _encoder.encode(_Saved(self.engine.snapshot(), self.book.snapshot()))
+        try:
+            data = _encoder.encode(_Saved(self.engine.snapshot(), self.book.snapshot()))
+        except (OverflowError, TypeError, ValueError) as error:
+            # A fault of ours. Without snapshots a restart reads the stream from its beginning: slower, not wrong.
+            self._figures.snapshot_failures.inc()
+            log.error("snapshot.failed", reason=f"{type(error).__name__}: {error}")
+            return
         taken, self._since_snapshot = self._since_snapshot, 0
         try:
             await self._store.save_snapshot(position, data)

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, ValidationError
 
 from sentinel.documents import DocumentError, fields_at, problems_from_pydantic, read_document
 from sentinel.errors import ConfigError, Problem
@@ -26,7 +26,16 @@ NOT_OURS = frozenset({"SENTINEL_URL", "SENTINEL_RUN", "SENTINEL_SLACK_TOKEN"})
 """Variables with our prefix that are no settings of the file: the trainer's side, and the secret."""
 
 _TOKEN = re.compile(r"\bx(?:ox[a-z]|app)-[\w-]+")
+_PASSWORD = re.compile(r"(://)[^\s/]*@|(://)\S*@")
+"""User and password of a URL, also one with a slash in it."""
 _REMEDY = "set slack.token_file, $CREDENTIALS_DIRECTORY/slack-token or SENTINEL_SLACK_TOKEN"
+
+
+def _not_here(path: Path) -> Path:
+    """An empty path is the current folder, which nobody means."""
+    if path == Path():
+        raise ValueError("it must name a folder")
+    return path
 
 
 class _Section(BaseModel):
@@ -39,7 +48,7 @@ class RedisSettings(_Section):
     url: str | None = Field(
         default=None, min_length=1, description="redis://, rediss:// or unix://; absent: an embedded Valkey."
     )
-    start_timeout: float = Field(default=60.0, ge=0, description="Seconds to wait for Redis at the start.")
+    start_timeout: float = Field(default=60.0, ge=0, le=86400, description="Seconds to wait for Redis at the start.")
 
 
 class EmbeddedSettings(_Section):
@@ -80,10 +89,12 @@ class Settings(_Section):
     rules: Annotated[list[str], Field(min_length=1)] = Field(
         default=["grpo"], description="Shipped packs by name, rule files, or folders of them."
     )
-    state_dir: Path | None = Field(default=None, description="Where the embedded Valkey keeps its data.")
+    state_dir: Annotated[Path, AfterValidator(_not_here)] | None = Field(
+        default=None, description="Where the embedded Valkey keeps its data."
+    )
     console: bool | None = Field(default=None, description="Tell alerts on stdout; default: when Slack is not set up.")
     notify_from: Severity = Field(default="warning", description="Incidents below it are recorded but not told.")
-    snapshot_seconds: float = Field(default=60.0, gt=0, description="How often the state is saved.")
+    snapshot_seconds: float = Field(default=60.0, gt=0, le=86400, description="How often the state is saved.")
     keep_entries: int = Field(default=2_000_000, ge=1000, description="Stream entries kept; older ones are trimmed.")
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
@@ -152,7 +163,10 @@ def _from_file(path: Path) -> dict[str, Any]:
 
 
 def _without_secret(problem: Problem) -> Problem:
-    """The same, but a line that holds a token is not shown: what we print ends in logs."""
+    """The same, but a line that holds a token or a password is not shown: what we print ends in logs."""
+    if _PASSWORD.search(problem.excerpt + problem.message) is not None:
+        shown = _PASSWORD.sub("://...@", problem.message)
+        return replace(problem, excerpt="", message=shown)
     if _TOKEN.search(problem.excerpt) is None and "'token'" not in problem.message:
         return problem
     hint = "a token does not belong in this file: " + _REMEDY
@@ -215,4 +229,6 @@ def _slack_token(settings: Settings, environment: Mapping[str, str]) -> str | No
         raise ConfigError(f"cannot read the Slack token from {file}: {reason}") from None
     if not token:
         raise ConfigError(f"the Slack token file {file} is empty")
+    if not token.isprintable() or " " in token:
+        raise ConfigError(f"the Slack token file {file} must hold the token alone, on one line")
     return token

@@ -115,6 +115,11 @@ class Ledger:
         self._cap(changes)
         return changes
 
+    def open_incidents(self) -> Sequence[Notification]:
+        """Incidents that are desired as firing, each once."""
+        rows = {row.notification.incident: row.notification for row in self._rows.values()}
+        return [notification for notification in rows.values() if notification.state == "firing"]
+
     def unsettled(self) -> Sequence[OutboxRow]:
         """Rows that are not fully told, oldest incident first."""
         if not self._pending:

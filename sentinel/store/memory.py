@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sentinel.alerts.notification import Notification
 from sentinel.ports import Batch, OutboxRow, Told
 from sentinel.store.ledger import Ledger
 
@@ -45,6 +46,9 @@ class MemoryStore:
         if self._snapshot is not None:
             self.set_aside.append((reason, self._snapshot))
             self._snapshot = None
+
+    async def open_incidents(self) -> Sequence[Notification]:
+        return self._ledger.open_incidents()
 
     async def unsettled(self) -> Sequence[OutboxRow]:
         return self._ledger.unsettled()

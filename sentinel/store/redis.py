@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
+import structlog
 from redis.asyncio import Redis
 
 from sentinel import wire
+from sentinel.alerts.notification import Notification
 from sentinel.connection import CONNECTION_ERRORS, unavailable
 from sentinel.ports import Batch, OutboxRow, Told
 from sentinel.store.ledger import Changes, Ledger, StoredRow, StoredTold
@@ -19,6 +22,10 @@ _row_decoder = msgspec.json.Decoder(StoredRow)
 _told_decoder = msgspec.json.Decoder(StoredTold)
 
 _T = TypeVar("_T")
+
+_ENTRY_ID = re.compile(rb"[0-9]{1,20}-[0-9]{1,20}")
+
+log = structlog.get_logger(__name__)
 
 
 class RedisStore:
@@ -46,7 +53,13 @@ class RedisStore:
 
     async def position(self) -> str | None:
         raw = await self._ask(self._client.hget(self._state_key, "position"))
-        return raw.decode() if isinstance(raw, bytes) else None
+        if not isinstance(raw, bytes):
+            return None
+        if _ENTRY_ID.fullmatch(raw) is None:
+            # Not ours, whoever wrote it. Reading the stream again is slower, and ends in the same state.
+            log.error("position.unusable", key=self._state_key, value=raw[:40].decode("ascii", "backslashreplace"))
+            return None
+        return raw.decode()
 
     async def commit(self, batch: Batch) -> None:
         def apply(pipe: Any, ledger: Ledger) -> Changes:
@@ -69,6 +82,10 @@ class RedisStore:
         position, data = await self._ask(self._client.hmget(self._snapshot_key, ["position", "data"]))
         if not isinstance(position, bytes) or not isinstance(data, bytes):
             return None
+        if _ENTRY_ID.fullmatch(position) is None:
+            log.error("snapshot.unusable", reason="its position is no entry's id")
+            await self.set_aside_snapshot("its position is no entry's id")
+            return None
         return position.decode(), data
 
     async def set_aside_snapshot(self, reason: str) -> None:
@@ -78,6 +95,10 @@ class RedisStore:
             pipe.rename(self._snapshot_key, self._unusable_snapshot_key)
             pipe.hset(self._unusable_snapshot_key, "reason", reason)
             await self._ask(pipe.execute())
+
+    async def open_incidents(self) -> Sequence[Notification]:
+        async with self._lock:
+            return (await self._loaded()).open_incidents()
 
     async def unsettled(self) -> Sequence[OutboxRow]:
         if self._ledger is not None:

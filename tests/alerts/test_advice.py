@@ -49,7 +49,7 @@ class Watched:
     def feed(self, *events: Event) -> Notification | None:
         for event in events:
             for transition in self.engine.handle(event):
-                told = self.book.apply(transition, self.engine.runs["r"])
+                told = next(iter(self.book.apply([transition], self.engine.runs["r"])), None)
                 if told is not None:
                     self.told.append(told)
         return self.told[-1] if self.told else None

@@ -51,8 +51,13 @@ def run(**fields: object) -> RunState:
     return RunState("r", step=10, checkpoints=[SavedCheckpoint(5, "out/5", None, 1)], **fields)  # type: ignore[arg-type]
 
 
+def after(book: IncidentBook, one: Transition, state: RunState) -> Notification | None:
+    """What one transition alone leads to."""
+    return next(iter(book.apply([one], state)), None)
+
+
 def applied(book: IncidentBook, *transitions: Transition) -> Notification:
-    told = [book.apply(one, run()) for one in transitions][-1]
+    told = [after(book, one, run()) for one in transitions][-1]
     assert told is not None
     return told
 
@@ -63,7 +68,7 @@ def lines(told: Notification) -> list[tuple[str, str]]:
 
 def test_a_pending_alert_is_nothing_to_tell() -> None:
     book = IncidentBook()
-    assert book.apply(transition(state="pending"), run()) is None
+    assert after(book, transition(state="pending"), run()) is None
     assert book.open == {}
 
 
@@ -148,9 +153,9 @@ def test_what_fires_after_the_last_has_ended_is_a_new_incident() -> None:
 
 def test_the_end_of_an_alert_that_was_never_told_is_nothing_to_tell() -> None:
     book = IncidentBook()
-    assert book.apply(transition(state="resolved"), run()) is None
+    assert after(book, transition(state="resolved"), run()) is None
     applied(book, transition())
-    assert book.apply(transition("reward-drop", "resolved"), run()) is None
+    assert after(book, transition("reward-drop", "resolved"), run()) is None
 
 
 def test_beside_a_value_that_is_not_a_number_the_thread_stays_quiet() -> None:
@@ -234,7 +239,7 @@ def test_whatever_comes_history_lines_are_unique_and_only_grow_and_a_run_has_one
     book = IncidentBook()
     known: dict[tuple[str, str], tuple[str, ...]] = {}
     for one in transitions:
-        told = book.apply(one, RunState(one.run))
+        told = after(book, one, RunState(one.run))
         assert all(incident.run == run_id for run_id, incident in book.open.items())
         if told is None:
             continue
@@ -256,7 +261,7 @@ def test_a_snapshot_anywhere_changes_no_id_and_no_word(transitions: list[Transit
         if index == at:
             data, restarted = restarted.snapshot(), IncidentBook()
             restarted.restore(data)
-        assert undisturbed.apply(one, RunState(one.run)) == restarted.apply(one, RunState(one.run))
+        assert undisturbed.apply([one], RunState(one.run)) == restarted.apply([one], RunState(one.run))
 
 
 RULES = b"""
@@ -296,7 +301,7 @@ def test_what_is_told_does_not_depend_on_who_ticks_when(
 
         def note(transitions: object) -> None:
             for one in transitions:  # type: ignore[attr-defined]
-                notification = book.apply(one, engine.runs[one.run])
+                notification = after(book, one, engine.runs[one.run])
                 if notification is not None:
                     said.append((notification.incident, to_wire(notification)))
 
@@ -319,7 +324,26 @@ def test_what_is_told_does_not_depend_on_who_ticks_when(
 
 def test_the_advice_counts_its_cost_up_to_the_transition_and_not_to_the_newest_step() -> None:
     state = run()
-    told = IncidentBook().apply(replace(transition(), step=10), state)
+    told = after(IncidentBook(), replace(transition(), step=10), state)
     state.step = 500
-    late = IncidentBook().apply(replace(transition(), step=10), state)
+    late = after(IncidentBook(), replace(transition(), step=10), state)
     assert told == late
+
+
+def test_a_row_of_many_nans_is_told_as_one_incident_once() -> None:
+    book = IncidentBook()
+    bad = [transition("nonfinite", id=f"n{number}") for number in range(500)]
+    (told,) = book.apply(bad, run())
+    assert len(told.episodes) == 500
+    assert [line.kind for line in told.history] == ["opened"]
+    over = [replace(one, state="resolved") for one in bad]
+    (told,) = book.apply(over, run())
+    assert told.state == "closed"
+    assert [line.kind for line in told.history] == ["opened", "eased", "closed"]
+
+
+def test_an_incident_that_ends_and_one_that_begins_at_the_same_event_are_both_told() -> None:
+    book = IncidentBook()
+    book.apply([transition(id="a")], run())
+    told = book.apply([transition(id="a", state="resolved"), transition("reward-drop", id="b")], run())
+    assert [(one.state, len(one.episodes)) for one in told] == [("closed", 1), ("firing", 1)]
