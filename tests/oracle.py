@@ -243,7 +243,11 @@ class OracleRun:
             if True not in truths:
                 return []
             episode = self.episodes[instance.key] = Episode()
-        until = moment.truth(instance.until) if instance.until is not None else over(truths)
+        until = over(truths)
+        if instance.until is not None:
+            until = moment.truth(instance.until)
+            if until and True in truths:
+                until = False
         episode.judged.append(Judged(self.sequence, moment.stamp, truths, until))
         clocks = [self.clock([judged.truths[at] for judged in episode.judged], episode) for at in range(len(truths))]
         held = [

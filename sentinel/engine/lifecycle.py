@@ -6,7 +6,7 @@ back, because missing data is evidence of nothing. When a clock has held for the
 that severity. It can rise later, never fall: a person who is told "critical" and looks later should find the word that
 woke them.
 
-A firing episode is *over* when its reset condition (`until`) is true, or without one when every condition is known
+A firing episode is *over* when its reset condition (`until`) is true and no condition holds, or without one when every condition is known
 to be false. It resolves after being over for `keep_firing_for`.
 
     state      what happens                                    next      told as
@@ -125,7 +125,8 @@ def judge(
         if all(not clock.count for clock in record.clocks):
             record.state = "ended"
         return None
-    over = until if has_until else _over(truths)
+    # What still holds is not over, whatever the reset condition says.
+    over = until and not any(truths) if has_until else _over(truths)
     record.over.take(over, step, time, sequence)
     if over and record.over.held(keep_firing, time):
         record.state = "resolved"

@@ -139,6 +139,8 @@ class Daemon:
         await self._until_reachable(self.partition.restore)
         await self._until_reachable(lambda: self._tell_partitions(writing))
         await self._until_reachable(self.partition.catch_up)
+        if self._stopping.is_set():
+            return
         # 6. Wall-clock work.
         schedule = Schedule()
         schedule.every(settings.snapshot_seconds, self._snapshot, "snapshot")

@@ -152,7 +152,14 @@ def test_rows_in_parts_say_what_whole_rows_say(events, data):
     said_of_parts = play(parted, parts)
 
     def in_any_order(transitions):
-        return sorted(map(str, everything(transitions)))
+        # Sums are renewed once a turn of the arrays, and rows in parts turn them at other moments: the last digit of a
+        # value may differ.
+        told = everything(transitions)
+        for one in told:
+            one["summary"] = ""
+            for name in ("value", "threshold"):
+                one[name] = None if one[name] is None else f"{one[name]:.9g}"
+        return sorted(map(str, told))
 
     assert in_any_order(said) == in_any_order(said_of_parts)
 
