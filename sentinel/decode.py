@@ -600,7 +600,9 @@ def _recorded_time(value: object) -> float | None:
 
 
 def _build_bare(row: Mapping[str, object], run: str) -> Decoded:
-    run = _run({}, run)
+    # A file may hold several runs: a row that names its run by a text belongs to that one.
+    named = row.get("run")
+    run = _run({"run": named} if isinstance(named, str) else {}, run)
     step_key = next((key for key in _STEP_KEYS if row.get(key) is not None), "step")
     step = _step({"step": row.get(step_key)})
     data = row.get("data")
@@ -614,9 +616,9 @@ def _build_bare(row: Mapping[str, object], run: str) -> Decoded:
     for key in (step_key, "data"):
         values.pop(key, None)
     metrics, dropped = _metrics(values)
-    # Text, lists and the like are no fault in a bare row; a number out of range and an unusable name are.
+    # Text is no fault in a bare row; everything else that is no number is.
     faults = tuple(
-        (key, reason) for key, reason in dropped if reason == OUT_OF_RANGE or not reason.startswith(NOT_A_NUMBER)
+        (key, reason) for key, reason in dropped if not isinstance(values.get(key), str) or reason == OUT_OF_RANGE
     )
     return Decoded(StepMetrics(run=run, step=step, metrics=metrics, time=time), faults)
 

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Self
 
-DEFAULT_URL = "redis://127.0.0.1:6379/0"
-
 _BATCH = 500
 _SOCKET_TIMEOUT_SECONDS = 5.0
 _FIRST_PAUSE_SECONDS = 0.1
@@ -54,7 +52,8 @@ class Publisher:
     """Publishes the events of one run. See the module's text for what it promises.
 
     `url`: `redis://`, `rediss://` or `unix:///path/to.sock`; the default is the environment's SENTINEL_URL, else
-    `redis://127.0.0.1:6379/0`. `run`: the run's id, 1 to 200 printable characters; the default is SENTINEL_RUN.
+    the embedded Valkey of this user's daemon if it is there, else `redis://127.0.0.1:6379/0`. `run`: the run's id, 1 to
+    200 printable characters; the default is SENTINEL_RUN.
     `labels`, `config`, `framework` and its `version`, `attempt` describe the run; values of `config` whose names look
     like secrets are left out. `queue_size`: events kept while Redis is away. `flush_timeout`: the longest that
     `close`, the end of a `with` block and the end of the process wait for what is queued, in seconds. `maxlen`: trim
@@ -91,7 +90,7 @@ class Publisher:
         self._dead = False
         self._finished = False
         self._thread: threading.Thread | None = None
-        self._url = url or os.environ.get("SENTINEL_URL") or DEFAULT_URL
+        self._url = url or wire.default_url()
         self._run = ""
         self._queue_size = 10_000
         self._flush_timeout = 5.0

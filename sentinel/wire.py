@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import zlib
 from collections.abc import Mapping
 from typing import SupportsFloat
+from urllib.parse import quote
 
 PROTOCOL_VERSION = 1
 
@@ -23,6 +25,25 @@ PARTITIONS_KEY = "sentinel:partitions"
 
 MAX_EVENT_BYTES = 256 * 1024
 """A larger entry is refused before it is decoded."""
+
+
+SOCKET = "valkey.sock"
+"""The embedded Valkey's socket, in the daemon's state folder."""
+
+
+def default_url(environment: Mapping[str, str] = os.environ) -> str:
+    """Where a publisher that was told no address sends to.
+
+    `SENTINEL_URL`; else the embedded Valkey of this user's daemon, if its socket is there; else Redis on this machine.
+    """
+    if given := environment.get("SENTINEL_URL"):
+        return given
+    # Plain string functions: a trainer that imports this should not have to load pathlib for it.
+    base = environment.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")  # noqa: PTH111
+    socket = os.path.join(base, "sentinel", SOCKET)  # noqa: PTH118
+    if os.path.exists(socket):  # noqa: PTH110
+        return f"unix://{quote(socket)}"
+    return "redis://127.0.0.1:6379/0"
 
 
 def events_key(partition: int) -> str:

@@ -290,11 +290,17 @@ def test_verls_file_logger_is_a_bare_row():
     assert row.event == StepMetrics(run="v", step=3, metrics={"actor/kl_loss": 0.1, "critic/x": None}, position="v:1")
 
 
-def test_what_is_no_number_in_a_bare_row_is_ignored_without_a_word():
+def test_text_in_a_bare_row_is_ignored_without_a_word_and_what_else_is_no_number_is_counted():
     line = '{"step":1,"kl":1,"type":"train","global_step/max_steps":"1/10","a":[1],"b":true,"c":{},"d":1e999}'
     decoded = decode_line(line, run="r", position="f:1")
     assert decoded.event.metrics == {"kl": 1.0}
-    assert decoded.dropped == (("d", wire.OUT_OF_RANGE),)
+    assert [key for key, _ in decoded.dropped] == ["a", "b", "c", "d"]
+    assert decoded.dropped[-1] == ("d", wire.OUT_OF_RANGE)
+
+
+def test_a_bare_row_that_names_its_run_belongs_to_it():
+    assert decode_line('{"run":"b","step":1,"kl":1}', run="a", position="").event.run == "b"
+    assert decode_line('{"run":3,"step":1,"kl":1}', run="a", position="").event.run == "a"
 
 
 @pytest.mark.parametrize("key", ["time", "timestamp", "_timestamp", "wall_time"])

@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import quote
 
+from sentinel import wire
 from sentinel.bus import tether
 from sentinel.errors import BusUnavailable, ConfigError
 
@@ -31,7 +32,6 @@ _ORPHAN_SECONDS = 10.0
 """How long a server whose parent was killed may take to end."""
 _LONGEST_SOCKET_PATH = 107
 
-_SOCKET = "valkey.sock"
 _LOG = "valkey.log"
 _LOCK = "valkey.lock"
 
@@ -91,7 +91,7 @@ class EmbeddedServer:
             raise RuntimeError("start the embedded server from the main thread: it ends with the thread that starts it")
         binary = find_server()
         state_dir = state_dir.resolve()
-        socket_path = state_dir / _SOCKET
+        socket_path = state_dir / wire.SOCKET
         if len(os.fsencode(socket_path)) > _LONGEST_SOCKET_PATH:
             raise ConfigError(f"the state folder's path is too long for a socket in it, choose another: {state_dir}")
         try:
@@ -196,7 +196,7 @@ def _spawn(binary: Path, state_dir: Path, tcp_port: int | None, lock: int) -> su
     settings = {
         "port": str(tcp_port or 0),
         "bind": "127.0.0.1",
-        "unixsocket": _SOCKET,
+        "unixsocket": wire.SOCKET,
         "unixsocketperm": "700",
         "dir": ".",
         "appendonly": "yes",

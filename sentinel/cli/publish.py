@@ -13,8 +13,6 @@ from sentinel.events import EVENT_TYPES
 
 EXIT_UNAVAILABLE = 75
 
-_DEFAULT_URL = "redis://127.0.0.1:6379/0"
-
 
 @click.command()
 @click.argument("metrics", nargs=-1, metavar="[NAME=VALUE]...")
@@ -32,7 +30,12 @@ _DEFAULT_URL = "redis://127.0.0.1:6379/0"
 @click.option("--attempt", help="Of run_started.")
 @click.option("--label", "labels", multiple=True, metavar="NAME=VALUE", help="Of run_started or sample; repeatable.")
 @click.option("--json", "document", help="The whole event as JSON, instead of the options above.")
-@click.option("--url", envvar="SENTINEL_URL", default=_DEFAULT_URL, help="Of Redis (or SENTINEL_URL).")
+@click.option(
+    "--url",
+    default=wire.default_url,
+    show_default="SENTINEL_URL, else this user's embedded Valkey, else redis://127.0.0.1:6379/0",
+    help="Of Redis.",
+)
 def publish(
     metrics: tuple[str, ...],
     kind: str,

@@ -50,8 +50,10 @@ def replay(
         raise UsageError(f"there is no file {', '.join(clean(name) for name in missing)}")
     summary = Summary()
     worst = -1
+    empty: list[str] = []
     for file in files:
         path = Path("/dev/stdin") if str(file) == "-" else file
+        before = summary.events, len(summary.rejected)
         for found in play(path, rules, summary, dictionary=dictionary, framework=framework):
             state = found.transition.state
             if state == "firing":
@@ -60,10 +62,15 @@ def replay(
                 summary.transitions -= 1
                 continue
             click.echo(json.dumps(as_json(found)) if output == "json" else as_text(found))
+        if summary.events == before[0] and len(summary.rejected) > before[1]:
+            empty.append(f"{file} holds no event that can be understood: {summary.rejected[before[1]]}")
     if output == "json":
         click.echo(json.dumps({"summary": summary_json(summary)}))
     else:
         _summary_text(summary)
+    if empty:
+        # Exit 2: a guard must not pass because it was given something else.
+        raise UsageError("; ".join(empty))
     if fail_on is not None and worst >= rank(fail_on):
         sys.exit(1)
 
@@ -136,6 +143,8 @@ def _summary_text(summary: Summary) -> None:
     for (rule, needed), count in sorted(by_rule.items()):
         runs = "" if summary.files == 1 else f" in {count} of {len(summary.not_evaluable)} runs"
         click.echo(f"not evaluable{runs}: {rule} needs {clean(needed)}")
+    for what, count in summary.dropped_metrics.most_common(20):
+        click.echo(f"dropped {count} times: {clean(what)}", err=True)
     for line in summary.rejected[:20]:
         click.echo(f"rejected: {clean(line)}", err=True)
     if len(summary.rejected) > 20:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import math
+from collections import deque
 from collections.abc import Container, Iterator, Mapping, Sequence
 from heapq import heappop, heappush
 from typing import Any
@@ -21,6 +22,7 @@ from sentinel.engine.compile import Hit
 from sentinel.engine.delivery import admit
 from sentinel.engine.evaluate import Reader, deciding
 from sentinel.engine.lifecycle import Clock, Record, judge
+from sentinel.engine.notice import Notice
 from sentinel.engine.onset import find_onset
 from sentinel.engine.plan import Slots, build, metric_key, only_nonfinite, series_key
 from sentinel.engine.program import Compiled, NotEvaluable, Program
@@ -73,6 +75,11 @@ FORGET_AFTER = 48 * 3600.0
 MAX_CHECKPOINTS = 1000
 """Ledger entries of one run; the oldest leave first."""
 
+SETTLED_STEPS = 10
+"""Steps after which a run has shown what it logs."""
+
+MOST_NOTICES = 1000
+
 EVIDENCE = ("reward.mean", "kl.ref", "entropy", "length.mean", "grad_norm")
 """Metrics noted with each checkpoint, for the advice to show."""
 
@@ -89,6 +96,8 @@ class Engine:
         self.dictionary = self.program.dictionary
         self.runs: dict[str, RunState] = {}
         self.forgotten = 0
+        self.notices: deque[Notice] = deque(maxlen=MOST_NOTICES)
+        """What nobody has taken note of yet; the newest ones when nobody does."""
         self._wakeups: list[tuple[float, str]] = []
         self._now = -math.inf
 
@@ -209,6 +218,8 @@ class Engine:
         if step != run.step:
             run.sequence += 1
             run.counts.steps += 1
+            if run.counts.steps == SETTLED_STEPS:
+                self._notice_not_evaluable(run)
             run.step = step
             if run.late_keys:
                 run.late_keys.clear()
@@ -331,6 +342,9 @@ class Engine:
         if new:
             room = MAX_METRICS - len(run.names)
             if len(new) > room:
+                if not run.counts.metrics_refused:
+                    facts = {"limit": MAX_METRICS, "first": new[max(room, 0)][:80]}
+                    self.notices.append(Notice("metrics.refused", run.id, facts))
                 run.counts.metrics_refused += len(new) - max(room, 0)
                 refused = set(new[max(room, 0) :])
                 new = new[: max(room, 0)]
@@ -624,6 +638,7 @@ class Engine:
         Where it goes on from is known when its first step comes (`_rewind`).
         """
         said = self._end_all(run, "superseded", run.time if run.timed else math.nan)
+        self.notices.append(Notice("attempt.begun", run.id, {"attempt": attempt, "after_step": run.step}))
         run.attempt = attempt
         run.first_step = -1
         run.step = -1
@@ -637,6 +652,12 @@ class Engine:
             if isinstance(slot, Series):
                 slot.clear()
         return said
+
+    def _notice_not_evaluable(self, run: RunState) -> None:
+        """Once per run, when it has shown what it logs: a rule that can say nothing must not pass for a quiet one."""
+        missing = {found.rule: ", ".join(found.missing) for found in self.not_evaluable(run.id)}
+        if missing:
+            self.notices.append(Notice("rules.found_not_evaluable", run.id, {"needs": missing}))
 
     def _rewind(self, run: RunState, step: int) -> None:
         """The attempt's first step: what was learned and saved before it stays, the rest was another branch."""

@@ -6,8 +6,8 @@ back, because missing data is evidence of nothing. When a clock has held for the
 that severity. It can rise later, never fall: a person who is told "critical" and looks later should find the word that
 woke them.
 
-A firing episode is *over* when its reset condition (`until`) is true and no condition holds, or without one when every condition is known
-to be false. It resolves after being over for `keep_firing_for`.
+A firing episode is *over* when its reset condition (`until`) is true and no condition holds, or without one when every
+condition is known to be false. It resolves after being over for `keep_firing_for`.
 
     state      what happens                                    next      told as
     ---------  ----------------------------------------------  --------  ---------

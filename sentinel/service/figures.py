@@ -33,6 +33,7 @@ class Figures:
         self.snapshot_bytes = Gauge("sentinel_snapshot_bytes", "Size of the newest snapshot.", registry=registry)
         self.snapshots = Counter("sentinel_snapshots", "Snapshots saved.", registry=registry)
         self.snapshot_failures = Counter("sentinel_snapshot_failures", "Snapshots that failed.", registry=registry)
+        self.notices = Counter("sentinel_notices", "What was noticed beside alerts.", ["kind"], registry=registry)
         self.read_failures = Counter("sentinel_read_failures", "Reads of the stream that failed.", registry=registry)
         self.gaps = Counter(
             "sentinel_stream_gaps", "Times entries were trimmed before they were read.", registry=registry

@@ -37,6 +37,9 @@ READ_COUNT = 500
 
 LONGEST_BLOCK = 5.0
 
+LARGEST_LEAD = 300.0
+"""Seconds by which an entry's id may be ahead of the clock of Redis; its own ids never are."""
+
 LONGEST_BATCH = 0.2
 """Seconds that a batch may take before what it has led to is committed and others get their turn."""
 
@@ -296,10 +299,21 @@ class Partition:
             taken += 1
             if monotonic() - began > LONGEST_BATCH:
                 break
+        self._take_notices()
         # Once a batch: a counter takes a lock, which costs as much as a rule.
         self._figures.events.inc(self._understood)
         self._understood = 0
         return taken
+
+    def _take_notices(self) -> None:
+        """Say what the engine noticed beside alerts: once a run and ten seconds, and count all of it."""
+        notices = self.engine.notices
+        while notices:
+            notice = notices.popleft()
+            self._figures.notices.labels(kind=notice.kind).inc()
+            held = self._throttle.admit(f"{notice.kind} {notice.run}", self._clock.now())
+            if held is not None:
+                log.warning(notice.kind, run=notice.run, held_back=held, **notice.facts)
 
     @property
     def _uncommitted(self) -> bool:
@@ -347,6 +361,11 @@ class Partition:
         self.position = entry.id
         self._since_snapshot += 1
         time = entry_time(entry.id)
+        if time > (now := self._clock.now()) + LARGEST_LEAD:
+            # An id that somebody made up. Time must not jump: every run that is silent until then would end as stale.
+            if self._throttle.admit("entry.ahead", now) is not None:
+                log.warning("entry.ahead", entry=entry.id, seconds=round(time - now))
+            time = now
         # What fell due before the entry is told as things stood before it, however the entries are batched.
         if self.engine.soonest < time:
             self._tick(time, silently=silently)

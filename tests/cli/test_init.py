@@ -46,7 +46,9 @@ def test_every_key_that_is_commented_out_is_one_and_shows_a_value_that_fits(tmp_
 def test_what_is_commented_out_shows_the_default(tmp_path: Path) -> None:
     path = tmp_path / "sentinel.yaml"
     path.write_text(uncommented())
-    shown = load_settings(path, {"SENTINEL_SLACK_TOKEN_FILE": str(path)})[0]
+    token = tmp_path / "token"
+    token.write_text("xoxb-1")
+    shown = load_settings(path, {"SENTINEL_SLACK_TOKEN_FILE": str(token)})[0]
     differs = {"redis.url", "embedded.tcp_port", "slack.channel", "slack.token_file", "console", "state_dir"}
 
     def compare(given: BaseModel, default: BaseModel, prefix: str = "") -> None:

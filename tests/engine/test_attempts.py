@@ -8,7 +8,8 @@ from rule_builder import START, at, rule, rules, told
 import sentinel.engine.engine as module
 from sentinel.engine.engine import Engine
 from sentinel.engine.run_state import Missing
-from sentinel.events import Checkpoint, RunFinished, RunStarted, Sample
+from sentinel.events import Checkpoint, RunFinished, RunStarted, Sample, StepMetrics
+from sentinel.rules.loader import load_rules
 
 
 def play(engine, *events):
@@ -220,3 +221,18 @@ def test_two_keys_that_would_share_a_name_keep_series_of_their_own():
     play(engine, row)
     assert len({series.full for series in engine.runs["r"].names.values()}) == 2
     assert list(engine.runs["r"].bad) == ["gpu.util{gpu=0}"]
+
+
+def test_what_is_no_alert_is_noticed_once_for_its_owner_to_log():
+    engine = Engine(load_rules([("r.yaml", b"rules: [{alert: k, symptom: kl-high, critical: kl.ref > 1}]")]))
+    for step in range(1, 30):
+        engine.handle(StepMetrics(run="r", step=step, metrics={"reward": 0.5}))
+    engine.handle(StepMetrics(run="r", step=3, metrics={"reward": 0.5}))
+    engine.handle(StepMetrics(run="r", step=4, metrics={f"m{number}": 1.0 for number in range(600)}))
+    engine.handle(StepMetrics(run="r", step=5, metrics={f"n{number}": 1.0 for number in range(600)}))
+    assert [(notice.kind, notice.run) for notice in engine.notices] == [
+        ("rules.found_not_evaluable", "r"),
+        ("attempt.begun", "r"),
+        ("metrics.refused", "r"),
+    ]
+    assert engine.notices[0].facts == {"needs": {"k": "kl.ref"}}

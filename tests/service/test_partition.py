@@ -492,6 +492,7 @@ async def test_what_is_told_does_not_depend_on_how_entries_are_batched(world: Wo
     async def told(batch: int) -> list[bytes]:
         fresh = World()
         partition = await fresh.started()
+        fresh.clock.advance(2000.0)
         found: list[bytes] = []
         apply = partition.book.apply
 
@@ -570,4 +571,14 @@ async def test_a_slow_batch_is_committed_in_parts(world: World, monkeypatch: pyt
     for position in positions:
         await partition.turn()
         assert await world.store.position() == position
+    assert await world.told() == [("r", "firing", 1)]
+
+
+async def test_an_id_from_the_far_future_moves_no_time(world: World) -> None:
+    partition = await world.started()
+    for step in range(1, 4):
+        world.step(step, kl=0.9)
+    await partition.turn()
+    world.bus.append({b"run": b"other", b"step": b"1", b"kl": b"0.1"}, time=START + 36_000.0)
+    await partition.turn()
     assert await world.told() == [("r", "firing", 1)]
