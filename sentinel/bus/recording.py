@@ -8,6 +8,9 @@ from pathlib import Path
 from sentinel.decode import MAX_RUN_LENGTH, Decoded, decode_line
 from sentinel.errors import DecodeError, UsageError
 
+BOM = b"\xef\xbb\xbf"
+"""What some editors put before the first line."""
+
 
 def run_of(path: Path) -> str:
     """The run's id for lines that name none: the file's stem, made printable."""
@@ -27,7 +30,7 @@ def read_recording(path: Path) -> Iterator[Decoded | DecodeError]:
     try:
         with path.open("rb") as lines:
             for number, line in enumerate(lines, 1):
-                text = line.strip()
+                text = (line.removeprefix(BOM) if number == 1 else line).strip()
                 if not text:
                     continue
                 position = f"{name}:{number}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +19,6 @@ from sentinel.cli.output import (
     json_of_problem,
     print_json,
     sarif_of_problems,
-    table,
     text_of_problem,
 )
 from sentinel.errors import Problem, UsageError
@@ -99,13 +99,14 @@ def list_(paths: tuple[Path, ...], output: str) -> None:
         #  where, taints, summary, runbook, source}]}
         print_json({"version": JSON_VERSION, "rules": [_json_of_rule(rule) for rule in found]})
         return
-    rows = [("RULE", "SYMPTOM", "SEVERITY", "CONDITION", "FOR")]
     for rule in found:
-        hold = str(rule.hold) if rule.hold else "-"
-        for index, (severity, condition) in enumerate(rule.conditions):
-            names = (rule.name, rule.symptom) if index == 0 else ("", "")
-            rows.append((*names, severity, clean(str(condition)), hold))
-    click.echo(table(rows))
+        hold = f", for {rule.hold}" if rule.hold else ""
+        click.echo(f"{click.style(rule.name, bold=True)}  {rule.symptom}{hold}  ({clean(rule.source)})")
+        for severity, condition in rule.conditions:
+            first, *rest = textwrap.wrap(clean(str(condition)), 100, break_long_words=False) or [""]
+            click.echo(f"  {severity:<9} {first}")
+            for line in rest:
+                click.echo(f"  {'':<9} {line}")
 
 
 def _json_of_rule(rule: Rule) -> dict[str, Any]:

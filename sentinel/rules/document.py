@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
@@ -107,6 +107,14 @@ Summary = Annotated[str, _Parsed(_summary, {"maxLength": 500})]
 Phase = Annotated[str, _Parsed(_phase, {"description": "Not supported yet."})]
 
 
+def _known_framework(where: dict[str, str]) -> dict[str, str]:
+    framework, known = where.get("framework"), default_dictionary().frameworks
+    if framework is not None and framework not in known:
+        hint = closest(framework, known) or f"there are: {', '.join(known)}"
+        raise PydanticCustomError("unknown-framework", "no trainer has this name", {"hint": hint})
+    return where
+
+
 class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, arbitrary_types_allowed=True)
 
@@ -131,7 +139,9 @@ class RuleDocument(_Strict):
     keep_firing_for: Length | None = Field(default=None, description="How long it is over before it resolves.")
     until: Condition | None = Field(default=None, description="Resolve only when this holds (hysteresis).")
     after: Steps = Field(default=0, description="Steps of an attempt during which the rule is not evaluated.")
-    where: dict[str, str] = Field(default={}, description="Labels that a run must carry, or its framework.")
+    where: Annotated[dict[str, str], AfterValidator(_known_framework)] = Field(
+        default={}, description="Labels that a run must carry, or its framework."
+    )
     taints: bool | None = Field(default=None, description="Whether checkpoints saved from the onset on are suspect.")
     summary: Summary = Field(default=DEFAULT_SUMMARY, description="The alert in a sentence, with {value} and the like.")
     runbook: RunbookDocument = Field(default=RunbookDocument(), description="What a person does about it.")

@@ -112,6 +112,9 @@ class _Checker:
 
     def _metric(self, metric: Metric) -> Kind:
         if metric.raw:
+            if "*" in metric.name:
+                hint = "only canonical names take *: reward.component.*"
+                self.fault(metric.span, "raw-wildcard", "in backticks * is a plain character", hint)
             return Kind.NUMBER
         if metric.wild:
             if not any(_could_match(metric.name, name) for name in self.dictionary.metrics):
@@ -198,11 +201,31 @@ class _Checker:
             self.fault(node.span, "wrong-unit", f"a percentage cannot be compared with {unit}", hint)
         elif Kind.PERCENT in (left.kind, right.kind):
             left, right = _in_percent(left), _in_percent(right)
+        for one, other in ((left, right), (right, left)):
+            self._scale(one.node, other)
         if not any(isinstance(side.node, Number | Duration) for side in (left, right)) and _has_age(node):
             self.fault(node.span, "wrong-unit", "age() can only be compared with a fixed duration", "age(x) > 5m")
         elif _has_age(node) and not any(_is_age(side.node) for side in (left, right)):
             self.fault(node.span, "wrong-unit", "age() stands alone on its side of a comparison", "age(x) > 5m")
         return _Typed(replace(node, left=left.node, right=right.node), Kind.TRUTH)
+
+    def _scale(self, literal: Node, other: _Typed) -> None:
+        """A bare number beside a share or a percentage is on the wrong scale when no value could reach it."""
+        if not isinstance(literal, Number) or literal.percent:
+            return
+        size = abs(literal.value)
+        results = {FUNCTIONS[found.function].result for found in walk(other.node) if isinstance(found, Call)}
+        relative = Result.RATIO in results
+        if other.kind is Kind.RATIO and not isinstance(other.node, Number) and size > (10.0 if relative else 1.0):
+            message = f"{size:g} is {size * 100:g} % of a share that goes from 0 to 1"
+            hint = f"write {literal.value:g}%"
+            if relative:
+                message = f"{size:g} is a change of {size * 100:g} %"
+                hint += f", or {literal.value * 100:g}% if you mean it"
+            self.fault(literal.span, "wrong-scale", message, hint)
+        elif other.kind is Kind.PERCENT and 0.0 < size < 1.0 and literal.value == size:
+            message = f"this metric counts from 0 to 100, and {size:g} is under one percent"
+            self.fault(literal.span, "wrong-scale", message, f"write {size * 100:g}%")
 
     def _unit(self, node: Node) -> str:
         """The dictionary's unit of a metric, or of a function that keeps its metric's; empty for the rest."""

@@ -333,7 +333,13 @@ class _Builder(Transformer[Token, Any]):
         return str(key), str(value).strip('"')
 
     def labels(self, meta: Meta, parts: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-        return tuple(sorted(parts))
+        names = [name for name, _ in parts]
+        for name in {name for name in names if names.count(name) > 1}:
+            message = f"the label '{name}' is given twice"
+            self.faults.append(
+                Fault(meta.start_pos, meta.end_pos, "duplicate-label", message, "a series has one value of it")
+            )
+        return tuple(sorted(dict(parts).items()))
 
     def metric(self, meta: Meta, parts: list[Any]) -> Node:
         token: Token = parts[0]
