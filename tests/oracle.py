@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sentinel.engine.bind import Instance, SeriesName, applies, bind
 from sentinel.events import Event, RunFinished, RunStarted, Sample, StepMetrics
@@ -32,7 +32,7 @@ from sentinel.rules.expression.nodes import (
     walk,
 )
 from sentinel.rules.model import RuleSet
-from sentinel.stats import FUNCTIONS, Probe, RunningFunction, WindowFunction
+from sentinel.stats import FUNCTIONS, Pointwise, Probe, Result, RunningFunction, WindowFunction
 from sentinel.stats.function import SCALE_SAMPLES
 from sentinel.stats.window import Axis
 
@@ -392,6 +392,11 @@ class Moment:
                 return None if math.isnan(self.time) or math.isnan(logged[1]) else gone
             case Call(function="absent", argument=Metric(name=name), window=Extent(size=size)):
                 return self.run.rel - self.run.attempt.logged.get(name, (-1, 0.0))[0] >= size
+            case Call(function="seen", argument=Metric(name=name)):
+                return bool(self.run.attempt.values.get(name))
+            case Call() if FUNCTIONS[node.function].result is Result.TRUTH:
+                x = self.call(node)
+                return None if math.isnan(x) else x == 1.0
         raise AssertionError(node)
 
     def number(self, node: Node) -> float:
@@ -417,6 +422,9 @@ class Moment:
 
     def call(self, call: Call) -> float:
         function = FUNCTIONS[call.function]
+        if issubclass(function, Pointwise):
+            assert call.function == "abs"
+            return abs(self.number(call.argument))
         if issubclass(function, RunningFunction):
             history = [x for _, x in self.run.learned.get(call, [])]
             metrics = metrics_of(call.argument)
@@ -435,17 +443,21 @@ class Moment:
         scale = call.window
         if scale.axis is not Axis.TIME and scale.size < SCALE_SAMPLES:
             scale = Extent(Axis.SAMPLES, SCALE_SAMPLES)
-        return function.define(window, self.window(history, scale, reach=True))
+        named: dict[str, Any] = {} if call.literal is None else {"literal": call.literal.value}
+        if function.placed:
+            named["places"] = [value.time if call.window.axis is Axis.TIME else value.rel for value in window]
+        noisy = self.window(history, scale, reach=True)
+        return function.define([value.x for value in window], [value.x for value in noisy], **named)
 
-    def window(self, history: list[Value], extent: Extent, *, reach: bool) -> list[float]:
+    def window(self, history: list[Value], extent: Extent, *, reach: bool) -> list[Value]:
         if extent.axis is Axis.SAMPLES:
-            return [value.x for value in history[-(int(extent.size) + reach) :]]
+            return history[-(int(extent.size) + reach) :]
         if extent.axis is Axis.STEPS:
             inside = [value.rel > self.run.rel - extent.size for value in history]
         else:
             inside = [not value.time <= self.time - extent.size for value in history]
         begin = inside.index(True) if True in inside else len(history)
-        return [value.x for value in history[max(begin - reach, 0) :]]
+        return history[max(begin - reach, 0) :]
 
     def covered(self, history: list[Value], extent: Extent, *, reach: bool) -> bool:
         if extent.axis is Axis.SAMPLES:
@@ -458,7 +470,10 @@ class Moment:
 
 
 def rewound(call: Call, history: list[tuple[int, float]], step: int) -> list[tuple[int, float]]:
-    """What was learned before a run went back to `step`. `initial` is learned from the first values, or anew."""
+    """What was learned before a run went back to `step`. `initial` is learned from the first values, or anew;
+    `ewma` goes on, or begins anew."""
+    if call.function == "ewma":
+        return [] if history and history[-1][0] >= step else history
     if call.function == "initial":
         first = history[: int(call.window.size) if call.window else 10]
         return [] if first and first[-1][0] >= step else history

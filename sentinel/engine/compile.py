@@ -48,9 +48,9 @@ from sentinel.rules.expression.nodes import (
     metrics_of,
     walk,
 )
-from sentinel.stats import FUNCTIONS, Nonfinite, Probe, RunningFunction, WindowFunction
+from sentinel.stats import FUNCTIONS, Nonfinite, Pointwise, Probe, RunningFunction, WindowFunction
 from sentinel.stats.absent import Absent
-from sentinel.stats.parts import Moments
+from sentinel.stats.parts import Moments, Part, PlacedPart
 from sentinel.stats.window import Axis
 
 Hit = tuple[int, tuple[bool | None, ...], bool | None]
@@ -237,10 +237,13 @@ class _Compiler:
         """`Window.add` and `Window.advance` in line. Where the window begins stays in a variable."""
         out, window = self.out, self.slot[spec.key]
         v, k, c = self._arrays(spec.series)
+        parts: list[tuple[str, type[Part] | type[PlacedPart]]]
         parts = [(self.slot[name], part) for name, (owner, part) in self.plan.parts.items() if owner == spec.key]
+        timed = spec.extent.axis is Axis.TIME
         for slot, part in parts:
             self._use(part.add)
-            out.block(inline_statements(part.add, {"self": slot, "x": x}, prefix=f"{slot}_"))
+            place = "time" if timed else "rel"
+            out.block(inline_statements(part.add, {"self": slot, "x": x, "place": place}, prefix=f"{slot}_"))
         start = _start(window)
         out.put(f"{start} = {window}.start")
         # In a reach window the oldest value leaves when the next one can speak for the beginning.
@@ -263,7 +266,7 @@ class _Compiler:
         out.put(f"{start} += 1")
         for slot, part in parts:
             self._use(part.remove)
-            arguments = {"self": slot, "out": "gone", "values": v, "start": start}
+            arguments = {"self": slot, "out": "gone", "values": v, "start": start, "places": c if timed else k}
             out.block(inline_statements(part.remove, arguments, prefix=f"{slot}_"))
         out.depth -= 1 + guarded
         out.put(f"{window}.start = {start}")
@@ -379,12 +382,16 @@ class _Compiler:
     def _fact(self, call: Call, *, wanted: bool) -> str:
         """An expression for whether a condition that is a function is known to be `wanted`."""
         function, argument, window = FUNCTIONS[call.function], call.argument, call.window
+        if issubclass(function, WindowFunction):
+            return f"{self._number(call)} == {float(wanted)}"
         assert isinstance(argument, Metric)
         if issubclass(function, Nonfinite):
             return f"{argument.name!a} {'in' if wanted else 'not in'} bad"
-        assert issubclass(function, Absent) and window is not None
-        read = function.read_time if window.axis is Axis.TIME else function.read
-        return f"{self._probe(read, argument, window.size)} is {wanted}"
+        assert issubclass(function, Probe)
+        read: Callable[..., bool | None] = function.read
+        if issubclass(function, Absent) and window is not None and window.axis is Axis.TIME:
+            read = function.read_time
+        return f"{self._probe(read, argument, 0.0 if window is None else window.size)} is {wanted}"
 
     def _bound(self, node: Compare) -> str:
         """For `drop(x, w) > 20%` and the like, what must hold at the least; "" where there is no such thing.
@@ -426,6 +433,10 @@ class _Compiler:
                 return f"({self._number(left)} {op} {self._number(right)})"
             case Call(function=name):
                 function = FUNCTIONS[name]
+                if issubclass(function, Pointwise):
+                    inline = inline_expression(function.read, {"x": self._number(node.argument)})
+                    assert inline is not None, f"{name}() is written as a single return"
+                    return inline
                 if issubclass(function, RunningFunction):
                     slot = self.slot[running_key(node)]
                     return inline_expression(function.read, {"self": slot}) or f"{slot}.read()"
@@ -463,8 +474,15 @@ class _Compiler:
         if function.least > sure:
             known.append(f"len({values}) - {start} >= {function.least}")
         if function.covered:
+            if function.least == 0 and not here:
+                known.append(f"{series}.first_step >= 0")
             known.append(self._covered(series, extent.axis, extent.size, reach=function.reach))
         arguments: dict[str, str] = {"values": values, "start": start}
+        if call.literal is not None:
+            arguments["literal"] = repr(call.literal.value)
+        if function.placed:
+            timed = extent.axis is Axis.TIME
+            arguments["places"] = ("c" if timed else "k") if here else f"{series}.{'times' if timed else 'steps'}"
         names = [name for name in _parameters(function.read) if name not in arguments]
         for parameter, part in zip(names, function.parts, strict=False):
             arguments[parameter] = self.slot[part_key(key, part)]
@@ -505,7 +523,10 @@ def _start(window: str) -> str:
 def _windows(node: Node) -> Iterator[Call]:
     """The calls of window functions that an expression reads itself; those inside others have had their turn."""
     if isinstance(node, Call):
-        if issubclass(FUNCTIONS[node.function], WindowFunction):
+        function = FUNCTIONS[node.function]
+        if issubclass(function, Pointwise):
+            yield from _windows(node.argument)
+        elif issubclass(function, WindowFunction):
             yield node
         return
     for child in children(node):

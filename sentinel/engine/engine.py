@@ -550,9 +550,16 @@ class Engine:
             return "ratio"
         if Result.SECONDS in results:
             return "s"
+        if Result.PLAIN in results:
+            return ""
         metrics = metrics_of(node)
         info = self.dictionary.describe(metrics[0].name.partition("{")[0]) if len(metrics) == 1 else None
-        return info.unit if info is not None and info.unit != "-" else ""
+        unit = info.unit if info is not None and info.unit != "-" else ""
+        for found in walk(node):
+            if isinstance(found, Call) and FUNCTIONS[found.function].result is Result.RATE and unit:
+                timed = found.window is not None and found.window.axis is Axis.TIME
+                return f"{unit}/{'s' if timed else 'step'}"
+        return unit
 
     def _onset(self, run: RunState, instance: Instance, level: int, breach: int) -> int:
         """Look back over the metrics of the condition that fired for the step at which they changed course."""

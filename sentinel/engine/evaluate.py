@@ -7,7 +7,7 @@ threshold of a transition, rules on silence that fall due between events, and ex
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Set
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 from sentinel.engine.plan import part_key, running_key, scale_extent, series_key, window_key
@@ -24,7 +24,7 @@ from sentinel.rules.expression.nodes import (
     Not,
     Number,
 )
-from sentinel.stats import FUNCTIONS, Nonfinite, Probe, RunningFunction, WindowFunction
+from sentinel.stats import FUNCTIONS, Nonfinite, Pointwise, Probe, RunningFunction, WindowFunction
 from sentinel.stats.absent import Absent
 from sentinel.stats.parts import Moments
 from sentinel.stats.series import Series
@@ -67,16 +67,26 @@ class Reader:
             case Not(operand=operand):
                 inner = self.truth(operand)
                 return None if inner is None else not inner
-            case Call(function=name, argument=Metric(name=series), window=window):
-                function = FUNCTIONS[name]
-                if issubclass(function, Nonfinite):
-                    return series in self.bad
-                assert issubclass(function, Absent) and window is not None
-                found: Series = self.slots[series_key(Metric(series))]
-                read = function.read_time if window.axis is Axis.TIME else function.read
-                return read(found, self.rel, self.time, self.origin, window.size)
+            case Call():
+                return self._fact(node)
             case _:
                 raise AssertionError(f"not a condition: {node}")
+
+    def _fact(self, call: Call) -> bool | None:
+        """The truth of a condition that is a function."""
+        function, window = FUNCTIONS[call.function], call.window
+        if issubclass(function, WindowFunction):
+            x = self._call(call)
+            return None if math.isnan(x) else x != 0.0
+        assert isinstance(call.argument, Metric)
+        if issubclass(function, Nonfinite):
+            return call.argument.name in self.bad
+        assert issubclass(function, Probe)
+        read: Callable[..., bool | None] = function.read
+        if issubclass(function, Absent) and window is not None and window.axis is Axis.TIME:
+            read = function.read_time
+        series: Series = self.slots[series_key(call.argument)]
+        return read(series, self.rel, self.time, self.origin, 0.0 if window is None else window.size)
 
     def number(self, node: Node) -> float:
         """NaN when it is unknown."""
@@ -104,6 +114,8 @@ class Reader:
 
     def _call(self, call: Call) -> float:
         function, extent = FUNCTIONS[call.function], call.window
+        if issubclass(function, Pointwise):
+            return function.read(self.number(call.argument))
         if issubclass(function, RunningFunction):
             running: RunningFunction = self.slots[running_key(call)]
             return running.read()
@@ -120,7 +132,12 @@ class Reader:
             scale = window_key(call.argument, scale_extent(extent), reach=True)
             self.slots[scale].advance(self.rel, self.time)
             arguments += [self.slots[part_key(scale, Moments)], self.slots[scale].count]
-        return function.read(window.series.values, window.start, *arguments)
+        named: dict[str, Any] = {}
+        if call.literal is not None:
+            named["literal"] = call.literal.value
+        if function.placed:
+            named["places"] = window.places
+        return function.read(window.series.values, window.start, *arguments, **named)
 
 
 def deciding(node: Node, reader: Reader) -> tuple[Node, float, float] | None:

@@ -27,9 +27,9 @@ from sentinel.rules.expression.nodes import (
     metrics_of,
     walk,
 )
-from sentinel.stats import FUNCTIONS, Nonfinite, Probe, RunningFunction, WindowFunction
+from sentinel.stats import FUNCTIONS, Nonfinite, Pointwise, Probe, RunningFunction, WindowFunction
 from sentinel.stats.function import SCALE_SAMPLES
-from sentinel.stats.parts import Moments, Part
+from sentinel.stats.parts import Moments, Part, PlacedPart
 from sentinel.stats.series import HISTORY, Series
 from sentinel.stats.window import Axis, Window
 
@@ -73,7 +73,7 @@ class Plan:
     instances: tuple[Instance, ...]
     series: dict[str, SeriesSpec] = field(default_factory=dict)
     windows: dict[str, WindowSpec] = field(default_factory=dict)
-    parts: dict[str, tuple[str, type[Part]]] = field(default_factory=dict)
+    parts: dict[str, tuple[str, type[Part] | type[PlacedPart]]] = field(default_factory=dict)
     running: dict[str, RunningSpec] = field(default_factory=dict)
     order: list[str] = field(default_factory=list)
     """Keys of nested series and running functions, in evaluation order."""
@@ -118,7 +118,7 @@ def window_key(node: Node, extent: Extent, *, reach: bool) -> str:
     return f"window {node}, {extent}{' reach' if reach else ''}"
 
 
-def part_key(window: str, part: type[Part]) -> str:
+def part_key(window: str, part: type[Part] | type[PlacedPart]) -> str:
     return f"{part.__name__} of {window}"
 
 
@@ -177,6 +177,8 @@ def _visit(plan: Plan, node: Node, dictionary: Dictionary) -> None:
                 _series(plan, argument)
                 return
             _visit(plan, argument, dictionary)
+            if issubclass(function, Pointwise):
+                return
             if issubclass(function, RunningFunction):
                 _running(plan, node, function, dictionary)
                 return
@@ -241,7 +243,7 @@ def build(plan: Plan, held: Mapping[str, Any]) -> dict[str, Any]:
         series: Series = slots[window.series]
         old: Window | None = held.get(key)
         if old is not None and old.series is series:
-            old.parts = ()
+            old.detach_all()
             series.windows += (old,)
             slots[key] = old
         else:
@@ -252,7 +254,7 @@ def build(plan: Plan, held: Mapping[str, Any]) -> dict[str, Any]:
         owner: Window = slots[window_name]
         found = held.get(key)
         if found is not None and held.get(window_name) is owner:
-            owner.parts += (found,)
+            owner.keep(found)
             slots[key] = found
         else:
             slots[key] = part()

@@ -146,10 +146,11 @@ def _lacking(instance: Instance, keys: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _needed(node: Node) -> list[Metric]:
-    """The metrics of an expression but those it only asks about (`absent`, `nonfinite`)."""
+    """The metrics of an expression but those it only asks about (`absent`, `seen`, `nonfinite`)."""
     asked = {
         call.argument
         for call in walk(node)
-        if isinstance(call, Call) and (call.function == "absent" or issubclass(FUNCTIONS[call.function], Nonfinite))
+        if isinstance(call, Call)
+        and (call.function in ("absent", "seen") or issubclass(FUNCTIONS[call.function], Nonfinite))
     }
     return [metric for metric in metrics_of(node) if metric not in asked]

@@ -13,6 +13,7 @@ import zlib
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -131,7 +132,7 @@ def _rebuilt(plan: Plan, saved: Mapping[str, SlotState]) -> dict[str, Any]:
         if key in saved and owner in saved:
             _restore(slots[key], saved[key])
         else:
-            slots[key].renew(slots[owner].series.values, slots[owner].start)
+            slots[owner].renew_part(slots[key])
     for key in plan.running:
         if key in saved:
             _restore(slots[key], saved[key])
@@ -187,14 +188,20 @@ def _loaded(saved: _SavedRun) -> LoadedRun:
 def _state(slot: Any) -> SlotState:
     if isinstance(slot, Window):
         return {"start": slot.start}
-    names = [name for name in slot.__slots__ if name != "windows"]
-    return {name: _packed(getattr(slot, name)) for name in names}
+    return {name: _packed(getattr(slot, name)) for name in _fields(slot.__class__) if name != "windows"}
 
 
 def _restore(slot: Any, state: SlotState) -> None:
+    own = _fields(slot.__class__)
     for name, value in state.items():
-        if name in slot.__slots__:
+        if name in own:
             setattr(slot, name, _unpacked(value))
+
+
+@cache
+def _fields(kind: type) -> tuple[str, ...]:
+    """The slots of a class, those of its bases included."""
+    return tuple(name for base in kind.__mro__ for name in getattr(base, "__slots__", ()))
 
 
 def _packed(value: Any) -> Any:

@@ -1,10 +1,12 @@
 """What a function of the rule language is. One function, one file; `sentinel.stats.FUNCTIONS` lists them.
 
-There are three kinds, by what they remember:
+There are four kinds, by what they remember:
 
-- `WindowFunction`: a quantity over a moving window, read from running parts in O(1): `mean(kl.ref, 10 steps)`.
+- `WindowFunction`: a quantity over a moving window, read from running parts in O(1) or O(log n):
+  `mean(kl.ref, 10 steps)`.
 - `RunningFunction`: a quantity over all values so far: `best(reward.mean)`.
-- `Probe`: a question about the series itself rather than its values: `nonfinite(grad_norm)`.
+- `Probe`: a question about the series itself rather than its values: `absent(grad_norm, 10 steps)`.
+- `Pointwise`: a quantity of the newest value alone; it remembers nothing: `abs(kl.ref)`.
 
 Each has a plain `define` beside its fast form. The definition is what the documentation quotes and what the tests hold
 the fast form to, on every prefix of random input.
@@ -21,7 +23,7 @@ from collections.abc import Callable, Sequence
 from enum import Enum
 from typing import Any, ClassVar
 
-from sentinel.stats.parts import Moments, Part
+from sentinel.stats.parts import Moments, Part, PlacedPart
 from sentinel.stats.series import Series
 from sentinel.stats.window import Axis
 
@@ -33,7 +35,9 @@ class Result(Enum):
     """What a function's value is, for the unit check."""
 
     SAME = "same"  # the unit of its argument
+    RATE = "rate"  # the unit of its argument per step, or per second over a window of time
     RATIO = "ratio"  # a fraction of the scale: compare it with a percentage
+    PLAIN = "plain"  # a number without a unit: a count, a score
     SECONDS = "seconds"
     TRUTH = "truth"
 
@@ -55,32 +59,36 @@ class WindowFunction(Function):
     - `covered`: it is unknown until the series reaches back to the window's beginning.
     - `least`: the number of values below which it is unknown.
     - `scaled`: it divides by the series' own scale, and takes a `Moments` and its count at the end.
+    - `literal`: a number from 0 to 1 stands between its argument and its window: `quantile(x, 90%, 100 steps)`.
+    - `placed`: it asks where values stand: at which step, or at which second over a window of time.
+
+    One whose result is a truth reads 1.0 for true and 0.0 for false, so that NaN is unknown here too.
     """
 
-    parts: ClassVar[tuple[type[Part], ...]] = ()
+    parts: ClassVar[tuple[type[Part] | type[PlacedPart], ...]] = ()
     reach: ClassVar[bool] = False
     covered: ClassVar[bool] = True
     least: ClassVar[int] = 1
     scaled: ClassVar[bool] = False
+    literal: ClassVar[bool] = False
+    placed: ClassVar[bool] = False
     read: ClassVar[Callable[..., float]]
-    """`read(values, start, *parts)`; with `scaled` also `moments, count`. `values[start:]` is the window."""
-
-    @staticmethod
-    def define(window: Sequence[float], scale: Sequence[float]) -> float:
-        """The value by definition, over the window's values, oldest first.
-
-        `scale` holds the values that the noise is taken from (of scaled functions), the newest last.
-        """
-        raise NotImplementedError
+    """`read(values, start, *parts)`; with `scaled` also `moments, count`, with `literal` also `literal`, with `placed`
+    also `places`, by these names. `values[start:]` is the window, and `places[start:]` is where its values stand."""
+    define: ClassVar[Callable[..., float]]
+    """`define(window, scale)`, with `literal` also `literal=`, with `placed` also `places=`: the value by definition,
+    over the window's values, oldest first. `scale` holds the values that the noise is taken from (of scaled
+    functions), the newest last; `places` has one entry for each value of the window."""
 
 
 class RunningFunction(Function):
     """A quantity over all values so far. An instance holds the state of one series of one run.
 
-    `optional_window`: whether a window may be given; `samples` is then its size.
+    `optional_window`: whether a window may be given; `samples` is then its size. `needs_window`: whether it must be.
     """
 
     optional_window: ClassVar[bool] = False
+    needs_window: ClassVar[bool] = False
     __slots__: tuple[str, ...] = ()
 
     def __init__(self, *, higher_is_better: bool, samples: int | None) -> None:
@@ -116,6 +124,15 @@ class Probe(Function):
     @staticmethod
     def read(series: Series, step: int, time: float, origin: float, size: float) -> Any:
         """The answer now: `origin` is when the attempt began; `size` that of the window, 0 for none."""
+        raise NotImplementedError
+
+
+class Pointwise(Function):
+    """A quantity of its argument's newest value alone."""
+
+    @staticmethod
+    def read(x: float) -> float:
+        """NaN stays NaN."""
         raise NotImplementedError
 
 
@@ -172,6 +189,7 @@ def defined_relative(difference: float, reference: float, scale_values: Sequence
 __all__ = [
     "SCALE_SAMPLES",
     "Function",
+    "Pointwise",
     "Probe",
     "Result",
     "RunningFunction",

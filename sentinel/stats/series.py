@@ -83,7 +83,7 @@ class Series:
         self.step = step
         self.time = time
         for window in self.windows:
-            window.add(x)
+            window.add(x, step, time)
             window.advance(step, time)
 
     def miss(self, step: int, time: float) -> None:

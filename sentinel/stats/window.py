@@ -11,11 +11,14 @@ There are three axes (steps, samples, time) and two shapes:
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
+
+from sentinel.stats.parts import Line
 
 if TYPE_CHECKING:
-    from sentinel.stats.parts.part import Part
+    from sentinel.stats.parts.part import Part, PlacedPart
     from sentinel.stats.series import Series
 
 
@@ -30,10 +33,11 @@ class Axis(Enum):
 class Window:
     """`size` steps, samples or seconds of one series; `start` is the index of its oldest value.
 
-    `parts` are running quantities over exactly the window's values, in the order in which they were attached.
+    `parts` are running quantities over exactly the window's values, in the order in which they were attached; `placed`
+    are those that also ask where the values stand.
     """
 
-    __slots__ = ("axis", "parts", "reach", "series", "size", "start")
+    __slots__ = ("axis", "parts", "placed", "reach", "series", "size", "start")
 
     def __init__(self, series: Series, axis: Axis, size: float, *, reach: bool) -> None:
         self.series = series
@@ -43,6 +47,7 @@ class Window:
         self.start = 0
         # Tuples: most series have no window, most windows one part, and an empty tuple takes no memory.
         self.parts: tuple[Part, ...] = ()
+        self.placed: tuple[PlacedPart, ...] = ()
         series.windows += (self,)
 
     def __repr__(self) -> str:
@@ -57,14 +62,41 @@ class Window:
         """A copy of the window's values, oldest first."""
         return self.series.values[self.start :]
 
-    def attach(self, part: Part) -> None:
-        """Keep `part` up to date from now on, beginning with what the window holds."""
-        self.parts += (part,)
-        part.renew(self.series.values, self.start)
+    @property
+    def places(self) -> Sequence[float]:
+        """Where the series' values stand: seconds for a window of time, steps for the others."""
+        if self.axis is Axis.TIME:
+            assert self.series.times is not None
+            return self.series.times
+        return self.series.steps
 
-    def add(self, x: float) -> None:
+    def attach(self, part: Part | PlacedPart) -> None:
+        """Keep `part` up to date from now on, beginning with what the window holds."""
+        self.keep(part)
+        self.renew_part(part)
+
+    def keep(self, part: Part | PlacedPart) -> None:
+        """As `attach`, for a part that holds what the window holds already."""
+        if isinstance(part, Line):
+            self.placed += (part,)
+        else:
+            self.parts += (cast("Part", part),)
+
+    def renew_part(self, part: Part | PlacedPart) -> None:
+        if isinstance(part, Line):
+            part.renew(self.series.values, self.start, self.places)
+        else:
+            cast("Part", part).renew(self.series.values, self.start)
+
+    def detach_all(self) -> None:
+        self.parts = ()
+        self.placed = ()
+
+    def add(self, x: float, step: int, time: float) -> None:
         for part in self.parts:
             part.add(x)
+        for placed in self.placed:
+            placed.add(x, time if self.axis is Axis.TIME else step)
 
     def advance(self, step: int, time: float) -> None:
         """Let go of the values that lie before the window, seen from `step` and `time`."""
@@ -75,6 +107,8 @@ class Window:
             start += 1
             for part in self.parts:
                 part.remove(out, values, start)
+            for placed in self.placed:
+                placed.remove(out, values, start, self.places)
         self.start = start
 
     def _leaves(self, index: int, step: int, time: float) -> bool:
@@ -108,9 +142,10 @@ class Window:
 
     def renew(self) -> None:
         for part in self.parts:
-            part.renew(self.series.values, self.start)
+            self.renew_part(part)
+        for placed in self.placed:
+            self.renew_part(placed)
 
     def clear(self) -> None:
         self.start = 0
-        for part in self.parts:
-            part.renew(self.series.values, 0)
+        self.renew()

@@ -17,35 +17,49 @@ WINDOWS = st.sampled_from(
 )
 NUMBERS = st.sampled_from(["-1.13", "-0.37", "0.13", "0.71", "1.13"])
 RATIOS = st.sampled_from(["-21.7%", "13.3%", "61.9%", "117.3%"])
+LEVELS = ("mean", "median", "min", "max", "std", "delta", "sum", "first", "last", "count")
 ORDERS = st.sampled_from(["<", "<=", ">", ">="])
 
 
 @st.composite
 def level(draw: st.DrawFn, depth: int = 2) -> str:
     """An expression in the unit of the metrics."""
-    kind = draw(st.sampled_from(["metric", "metric", "window", "window", "running", "arithmetic"]))
+    kind = draw(st.sampled_from(["metric", "metric", "window", "window", "running", "arithmetic", "abs"]))
     if depth == 0 or kind == "metric":
         return draw(SERIES)
     inner = draw(level(depth - 1))
     if kind == "window":
-        return f"{draw(st.sampled_from(['mean', 'median', 'min', 'max', 'std', 'delta']))}({inner}, {draw(WINDOWS)})"
+        if draw(st.integers(0, 9)) == 0:
+            return f"quantile({inner}, {draw(st.sampled_from(['0%', '25%', '90%', '100%']))}, {draw(WINDOWS)})"
+        return f"{draw(st.sampled_from(LEVELS))}({inner}, {draw(WINDOWS)})"
     if kind == "running":
-        return draw(st.sampled_from([f"best({inner})", f"initial({inner})", f"initial({inner}, 4 samples)"]))
+        running = [f"best({inner})", f"worst({inner})", f"initial({inner})", f"initial({inner}, 4 samples)"]
+        # The weights of three samples are halves: exact, as all other numbers here.
+        return draw(st.sampled_from([*running, f"ewma({inner}, 3 samples)"]))
+    if kind == "abs":
+        return f"abs({inner})"
     return f"({inner} {draw(st.sampled_from('+-*/'))} {draw(level(depth - 1))})"
 
 
 @st.composite
 def condition(draw: st.DrawFn, depth: int = 2) -> str:
-    kind = draw(st.sampled_from(["level", "level", "level", "ratio", "ratio", "probe", "step", "logic", "logic"]))
+    kinds = ["level", "level", "level", "ratio", "ratio", "shape", "shape", "probe", "step", "logic", "logic"]
+    kind = draw(st.sampled_from(kinds))
     if kind == "level" or depth == 0:
         return f"{draw(level())} {draw(ORDERS)} {draw(NUMBERS)}"
     if kind == "ratio":
         name = draw(st.sampled_from(["drop", "rise", "change"]))
         return f"{name}({draw(level(1))}, {draw(WINDOWS)}) {draw(ORDERS)} {draw(RATIOS)}"
+    if kind == "shape":
+        inner, window = draw(level(1)), draw(WINDOWS)
+        # Thresholds that no slope or score of round numbers meets exactly.
+        shapes = [f"{name}({inner}, {window})" for name in ("rising", "falling", "flat")]
+        shapes += [f"slope({inner}, {window}) {draw(ORDERS)} 0.0371351", f"spikes({inner}, {window}) > 0.5"]
+        return draw(st.sampled_from([*shapes, f"zscore({inner}, {window}) {draw(ORDERS)} 1.9371351"]))
     if kind == "probe":
         series = draw(SERIES)
         probes = [f"nonfinite({series})", f"absent({series}, 5m)", f"absent({series}, 4 steps)", f"age({series}) > 90s"]
-        return draw(st.sampled_from([*probes, f"age({series}) < 45s"]))
+        return draw(st.sampled_from([*probes, f"age({series}) < 45s", f"seen({series})"]))
     if kind == "step":
         return f"step {draw(ORDERS)} {draw(st.integers(1, 30))}"
     left, right = draw(condition(depth - 1)), draw(condition(depth - 1))

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from random_series import values
 
-from sentinel.stats.parts import Maximum, Minimum, Moments, Order, Total, maximum, minimum
+from sentinel.stats.parts import Line, Maximum, Minimum, Moments, Order, Total, maximum, minimum
 
 PARTS = [Maximum, Minimum, Moments, Order, Total]
 
@@ -125,3 +125,27 @@ def test_a_sum_is_right_after_a_long_decay():
         if at:
             part.remove(held[at - 1], held, at)
         assert part.total == pytest.approx(held[-1])
+
+
+@settings(max_examples=150)
+@given(held=st.lists(st.sampled_from([-3.0, -1.0, 0.0, 0.5, 1.0, 2.0, 1e9]), min_size=3, max_size=30), data=st.data())
+def test_the_spread_without_one_value_is_that_of_the_others(held, data):
+    x = data.draw(st.sampled_from(held))
+    part = Order()
+    part.renew(array("d", held), 0)
+    others = list(held)
+    others.remove(x)
+    middle = statistics.median(others)
+    assert part.spread_without(x) == (middle, statistics.median([abs(other - middle) for other in others]))
+
+
+def test_a_line_goes_on_once_times_are_known():
+    part, held, places = Line(), array("d"), array("d")
+    for at, place in enumerate([-math.inf, -math.inf, math.nan, 100.0, 110.0, 120.0, 130.0]):
+        held.append(float(at))
+        places.append(place)
+        part.add(held[-1], place)
+        part.renew(held, 0, places)
+    for start in (1, 2, 3):
+        part.remove(held[start - 1], held, start, places)
+    assert part.slope(4) == pytest.approx(0.1)

@@ -7,7 +7,7 @@ import pytest
 from sentinel.stats import FUNCTIONS
 from sentinel.stats.series import Series
 
-ABSENT, AGE, NONFINITE = FUNCTIONS["absent"], FUNCTIONS["age"], FUNCTIONS["nonfinite"]
+ABSENT, AGE, NONFINITE, SEEN = (FUNCTIONS[name] for name in ("absent", "age", "nonfinite", "seen"))
 
 
 def test_absent_counts_from_the_start_of_the_attempt_before_the_first_value():
@@ -49,3 +49,14 @@ def test_age_is_unknown_before_the_first_value():
 def test_nonfinite_is_what_the_engine_noted():
     assert NONFINITE.read({"grad_norm"}, "grad_norm")
     assert not NONFINITE.read({"grad_norm"}, "kl.ref")
+
+
+def test_seen_waits_for_a_number_and_lasts_until_the_attempt_ends():
+    series = Series()
+    series.miss(1, 1000.0)
+    assert not SEEN.read(series, 1, 1000.0, 900.0, 0.0)
+    series.push(0.0, 2, 1001.0)
+    series.miss(3, 1002.0)
+    assert SEEN.read(series, 900, 9000.0, 900.0, 0.0)
+    series.clear()
+    assert not SEEN.read(series, 0, 9001.0, 900.0, 0.0)

@@ -25,7 +25,7 @@ def note(each: Series, x: float, step: int, shared: object) -> None:
     each.values.append(x)
     each.last, each.step, each.time = x, step, step * 1.0
     for window in each.windows:
-        window.add(x)
+        window.add(x, step, step * 1.0)
         window.advance(step, step * 1.0)
 
 

@@ -229,7 +229,7 @@ class _Checker:
 
     def _unit(self, node: Node) -> str:
         """The dictionary's unit of a metric, or of a function that keeps its metric's; empty for the rest."""
-        while isinstance(node, Call) and FUNCTIONS[node.function].result is Result.SAME:
+        while isinstance(node, Call) and FUNCTIONS[node.function].result in (Result.SAME, Result.RATE):
             node = node.argument
         info = self.dictionary.describe(node.name) if isinstance(node, Metric) and not node.raw else None
         return info.unit if info is not None else ""
@@ -237,11 +237,15 @@ class _Checker:
     def _call(self, node: Call) -> _Typed:
         argument = self._number(node.argument)
         result = FUNCTIONS[node.function].result
+        own = Kind.NUMBER if argument.kind is Kind.PLAIN else argument.kind
         kind = {
             Result.RATIO: Kind.RATIO,
             Result.SECONDS: Kind.SECONDS,
             Result.TRUTH: Kind.TRUTH,
-            Result.SAME: Kind.NUMBER if argument.kind is Kind.PLAIN else argument.kind,
+            Result.PLAIN: Kind.NUMBER,
+            Result.SAME: own,
+            # Seconds per step are no longer a duration, and take any number.
+            Result.RATE: Kind.NUMBER if own is Kind.SECONDS else own,
         }[result]
         return _Typed(replace(node, argument=argument.node), kind)
 

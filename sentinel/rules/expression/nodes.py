@@ -94,7 +94,7 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A fact about the run rather than a series: `step`."""
+    """A fact about the run rather than a series: `step`, `progress`, `config.beta`."""
 
     name: str
     span: Span = field(default=NOWHERE, compare=False)
@@ -161,16 +161,20 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function of the language over an expression, and over a window when it has one."""
+    """A function of the language over an expression, and over a window when it has one.
+
+    `literal`: the number between the two, of functions that take one.
+    """
 
     function: str
     argument: Node
     window: Extent | None = None
+    literal: Number | None = None
     span: Span = field(default=NOWHERE, compare=False)
 
     def __str__(self) -> str:
-        tail = f", {self.window}" if self.window else ""
-        return f"{self.function}({self.argument}{tail})"
+        given = (self.argument, self.literal, self.window)
+        return f"{self.function}({', '.join(str(part) for part in given if part is not None)})"
 
 
 Node = Number | Duration | Metric | Context | Negative | Arithmetic | Compare | Logic | Not | Call

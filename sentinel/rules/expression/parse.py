@@ -29,7 +29,7 @@ from sentinel.rules.expression.nodes import (
     Number,
     Span,
 )
-from sentinel.stats import FUNCTIONS, Nonfinite, Probe, RunningFunction, WindowFunction
+from sentinel.stats import FUNCTIONS, Nonfinite, Pointwise, Probe, RunningFunction, WindowFunction
 from sentinel.stats.window import Axis
 from sentinel.suggestion import closest
 
@@ -384,6 +384,12 @@ class _Builder(Transformer[Token, Any]):
             return wrong(f"{name}() needs an argument")
         argument, rest = given[0], given[1:]
         window: Extent | None = None
+        literal: Number | None = None
+        if issubclass(function, WindowFunction) and function.literal:
+            if not rest or not isinstance(rest[0], Number) or not 0.0 <= rest[0].value <= 1.0:
+                message = f"the second argument of {name}() is a share from 0% to 100%"
+                return wrong(message, rest[0].span if rest else at)
+            literal, rest = rest[0], rest[1:]
         if len(rest) > 1:
             return wrong(f"{name}() takes an expression and a window, not {len(given)} arguments")
         if rest:
@@ -392,9 +398,9 @@ class _Builder(Transformer[Token, Any]):
             elif isinstance(rest[0], Extent):
                 window = rest[0]
             else:
-                return wrong(
-                    f"the second argument of {name}() is a window, such as 10 steps, 10 samples or 5m", rest[0].span
-                )
+                place = "third" if literal is not None else "second"
+                message = f"the {place} argument of {name}() is a window, such as 10 steps, 10 samples or 5m"
+                return wrong(message, rest[0].span)
             if window.size <= 0:
                 return wrong("a window of nothing", window.span)
             if window.size > 100_000 and window.axis is not Axis.TIME:
@@ -406,6 +412,10 @@ class _Builder(Transformer[Token, Any]):
             return wrong(f"{name}() looks at a number, not at a condition", argument.span)
         if issubclass(function, WindowFunction) and window is None:
             return wrong(f"{name}() needs a window")
+        if issubclass(function, RunningFunction) and function.needs_window and window is None:
+            return wrong(f"{name}() needs a window in samples")
+        if issubclass(function, Pointwise) and window is not None:
+            return wrong(f"{name}() takes no window", window.span)
         if issubclass(function, RunningFunction) and window is not None:
             if not function.optional_window:
                 return wrong(f"{name}() takes no window", window.span)
@@ -422,4 +432,4 @@ class _Builder(Transformer[Token, Any]):
                 return wrong(f"{name}() takes no window", window.span)
         elif isinstance(argument, Metric) and argument.name == "*":
             return wrong(f"{name}(*) would mix metrics of different units", argument.span)
-        return Call(str(name), argument, window, _span(meta))
+        return Call(str(name), argument, window, literal, _span(meta))

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 from array import array
+from collections.abc import Sequence
 from typing import Protocol
 
 
@@ -22,3 +23,15 @@ class Part(Protocol):
     def renew(self, values: array[float], start: int) -> None:
         """Take everything again from `values[start:]`, dropping what rounding has left behind."""
         ...
+
+
+class PlacedPart(Protocol):
+    """A part that asks where values stand: `place` is a step, or seconds in a window of time."""
+
+    def add(self, x: float, place: float) -> None: ...
+
+    def remove(self, out: float, values: array[float], start: int, places: Sequence[float]) -> None:
+        """`places[i]` is where `values[i]` stands."""
+        ...
+
+    def renew(self, values: array[float], start: int, places: Sequence[float]) -> None: ...

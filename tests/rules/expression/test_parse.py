@@ -63,6 +63,12 @@ def told(text: str) -> list[tuple[str, str]]:
         ("mean(kl.ref, 10 steps) > 1", Compare(">", Call("mean", KL, Extent(Axis.STEPS, 10)), Number(1.0))),
         ("mean(kl.ref, 1 sample) > 1", Compare(">", Call("mean", KL, Extent(Axis.SAMPLES, 1)), Number(1.0))),
         ("mean(kl.ref, 5m) > 1", Compare(">", Call("mean", KL, Extent(Axis.TIME, 300.0)), Number(1.0))),
+        (
+            "quantile(kl.ref, 90%, 10 steps) > 1",
+            Compare(">", Call("quantile", KL, Extent(Axis.STEPS, 10), Number(0.9, percent=True)), Number(1.0)),
+        ),
+        ("rising(kl.ref, 10 steps)", Call("rising", KL, Extent(Axis.STEPS, 10))),
+        ("abs(kl.ref) > 1", Compare(">", Call("abs", KL), Number(1.0))),
         ("age(kl.ref) > 1.5h", Compare(">", Call("age", KL), Duration(5400.0))),
         ("step > 100", Compare(">", Context("step"), Number(100.0))),
         ("nonfinite(*)", Call("nonfinite", Metric("*"))),
@@ -140,6 +146,18 @@ def test_what_an_expression_reads_as(text: str, node: Node) -> None:
         ("mean(kl.ref > 5, 5 steps) > 5", "bad-arguments", "kl.ref > 5"),
         ("mean(*, 5 steps) > 5", "bad-arguments", "*"),
         ("best(kl.ref, 5 steps) > 5", "bad-arguments", "5 steps"),
+        ("quantile(kl.ref, 5 steps) > 5", "bad-arguments", "5 steps"),
+        ("quantile(kl.ref) > 5", "bad-arguments", "quantile"),
+        ("quantile(kl.ref, 90%) > 5", "bad-arguments", "quantile"),
+        ("quantile(kl.ref, 90, 5 steps) > 5", "bad-arguments", "90"),
+        ("quantile(kl.ref, 5 steps, 90%) > 5", "bad-arguments", "5 steps"),
+        ("ewma(kl.ref) > 5", "bad-arguments", "ewma"),
+        ("ewma(kl.ref, 5 steps) > 5", "bad-arguments", "5 steps"),
+        ("abs(kl.ref, 5 steps) > 5", "bad-arguments", "5 steps"),
+        ("seen(kl.ref, 5 steps)", "bad-arguments", "5 steps"),
+        ("slope(kl.ref, 5 steps) > 5%", "wrong-unit", "slope(kl.ref, 5 steps) > 5%"),
+        ("rising(kl.ref, 5 steps) > 5", "wrong-unit", "rising(kl.ref, 5 steps)"),
+        ("zscore(kl.ref, 5 steps)", "not-a-condition", "zscore(kl.ref, 5 steps)"),
         ("absent(kl.ref)", "bad-arguments", "absent"),
         ("absent(kl.ref, 5 samples)", "bad-arguments", "absent"),
         ("nonfinite(kl.ref + 1)", "bad-arguments", "kl.ref + 1"),
@@ -196,6 +214,8 @@ def test_each_fault_names_a_remedy(text: str, hint: str) -> None:
         ("max(gpu.util, 5m) < 30%", "max(gpu.util, 5m) < 30.0"),
         ("30% > gpu.util", "30.0 > gpu.util"),
         ("clip_frac > 40%", "clip_frac > 40%"),
+        ("quantile(gpu.util, 10%, 5m) < 30%", "quantile(gpu.util, 10%, 5m) < 30.0"),
+        ("slope(time.step_s, 5 steps) > 0.5", "slope(time.step_s, 5 steps) > 0.5"),
         ("time.step_s > 2m", "time.step_s > 2m"),
         ("time.step_s > 120", "time.step_s > 120.0"),
         ("kl.ref / initial(kl.ref) > 150%", "(kl.ref / initial(kl.ref)) > 150%"),
@@ -268,6 +288,7 @@ def test_no_text_raises_anything_but_its_own_error(text: str) -> None:
 
 
 WORDS = (
+    "quantile( 90%, rising( abs( "
     "kl.ref `a/b` 5 30% 5m ( ) { } , = * + - / > <= == and or not mean( absent( best( age( nonfinite(*) step gpu=0 "
     '"x" reward.component.*'
 )
@@ -311,6 +332,12 @@ values = st.recursive(
     st.one_of(numbers, percents, durations, metrics, st.just(Context("step"))),
     lambda inner: st.one_of(
         st.builds(Arithmetic, st.sampled_from("+-*/"), inner, inner),
+        st.builds(
+            lambda x, w, share: Call("quantile", x, w, Number(share / 100.0, percent=True)),
+            inner.filter(lambda node: not isinstance(node, Duration)),
+            windows,
+            st.sampled_from([0.0, 50.0, 99.5, 100.0]),
+        ),
         st.builds(lambda x: Negative(x), inner.filter(lambda node: not isinstance(node, Number))),
         st.builds(lambda x, w: Call("mean", x, w), inner.filter(lambda node: not isinstance(node, Duration)), windows),
     ),
