@@ -8,8 +8,10 @@ names to series and `define` are.
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from sentinel.engine.bind import Instance, SeriesName, applies, bind
@@ -91,6 +93,7 @@ class Attempt:
     logged: dict[str, tuple[int, float]] = field(default_factory=dict)
     last: dict[str, float] = field(default_factory=dict)
     row: dict[str, float | None] = field(default_factory=dict)
+    stepped: list[tuple[int, float]] = field(default_factory=list)
 
 
 class OracleRun:
@@ -98,6 +101,7 @@ class OracleRun:
         self.id = run
         self.rules = rules
         self.labels: dict[str, str] = {}
+        self.config: dict[str, Any] = {}
         self.number = 1
         self.status = "running"
         self.time = -math.inf
@@ -135,6 +139,7 @@ class OracleRun:
                 if self.attempt.step >= 0:
                     said += self.restart(now)
                 self.labels = event.labels
+                self.config = event.config
                 if self.series:
                     self.bind()
             case RunFinished():
@@ -161,6 +166,7 @@ class OracleRun:
                 self.learned = {call: rewound(call, history, step) for call, history in self.learned.items()}
             self.sequence += 1
             self.attempt.step = step
+            self.attempt.stepped.append((step, now))
             self.attempt.row = dict(metrics)
         return said + self.row(metrics, now)
 
@@ -405,6 +411,12 @@ class Moment:
                 return value
             case Context(name="step"):
                 return float(self.run.attempt.step)
+            case Context(name="progress"):
+                return self.run.attempt.step / self.run.config["max_steps"] if self.run.config else math.nan
+            case Context(name="config.beta"):
+                return float(self.run.config.get("beta", math.nan))
+            case Context(name="step_time"):
+                return self.step_time()
             case Metric(name=name):
                 return self.run.attempt.last.get(name, math.nan)
             case Negative(operand=operand):
@@ -419,6 +431,14 @@ class Moment:
             case Call():
                 return self.call(node)
         raise AssertionError(node)
+
+    def step_time(self) -> float:
+        logged = [value.x for value in self.run.attempt.values.get("time.step_s", []) if value.x > 0][-20:]
+        stepped = self.run.attempt.stepped
+        gaps = [(t - s) / (b - a) for (a, s), (b, t) in pairwise(stepped)]
+        between = [gap for gap in gaps if gap > 0][-20:]
+        times = logged if len(logged) >= 3 else between
+        return statistics.median(times) if len(times) >= 3 else math.nan
 
     def call(self, call: Call) -> float:
         function = FUNCTIONS[call.function]

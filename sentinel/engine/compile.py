@@ -1,6 +1,6 @@
 """From a plan to one Python function: every statistic and every rule of a run in line.
 
-    kernel(slots, records, bad, get, rel, step, time, origin, held, shared) -> hits | None
+    kernel(slots, records, bad, get, rel, step, time, origin, held, shared, constants) -> hits | None
 
 - `slots`: the run's objects in the order of `Plan.keys`; `records`: one alert record or None per instance.
 - `bad`: names of series whose newest value is not a number.
@@ -9,6 +9,7 @@
 - `held`: false when every record is None, which spares looking at each.
 - `shared`: the array of steps that series share (`sentinel.stats.shared_steps`), with this event's step in it; None
   when the event has no value of theirs.
+- `constants`: the numbers that the run's configuration states, by the names that rules give them.
 - hits: `[(instance index, (truth per severity), truth of until), ...]`, by index, for instances that need the
   lifecycle's attention: a condition holds, or a record exists. A truth is True, False or None (unknown).
 
@@ -30,8 +31,18 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from sentinel.engine.bind import Instance
+from sentinel.engine.context import PROGRESS
 from sentinel.engine.inline import call_arguments, globals_of, inline_expression, inline_statements
-from sentinel.engine.plan import Plan, WindowSpec, part_key, running_key, scale_extent, series_key, window_key
+from sentinel.engine.plan import (
+    STEP_TIME,
+    Plan,
+    WindowSpec,
+    part_key,
+    running_key,
+    scale_extent,
+    series_key,
+    window_key,
+)
 from sentinel.rules.expression.nodes import (
     Arithmetic,
     Call,
@@ -57,6 +68,9 @@ Hit = tuple[int, tuple[bool | None, ...], bool | None]
 Kernel = Callable[..., list[Hit] | None]
 
 _OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+
+STEP_SECONDS = "time.step_s"
+"""The metric that says how long a step took."""
 
 _BARELY = 1.0 - 1e-9
 """A bound that spares a division must never be the stricter one for its rounding."""
@@ -128,7 +142,7 @@ class _Compiler:
         return kernel, text
 
     def _beginning(self) -> list[str]:
-        lines = ["def kernel(slots, records, bad, get, rel, step, time, origin, held, shared):"]
+        lines = ["def kernel(slots, records, bad, get, rel, step, time, origin, held, shared, constants):"]
         if self.slot:
             lines.append(f"    ({', '.join(self.slot.values())},) = slots")
         lines.append("    hits = None")
@@ -136,6 +150,9 @@ class _Compiler:
         nested = [self.value[key] for key, spec in self.plan.series.items() if not isinstance(spec.source, Metric)]
         if nested:
             lines.append(f"    {' = '.join(nested)} = None")
+        if self.plan.step_time:
+            logged = self.keys.get(STEP_SECONDS)
+            lines.append(f"    {self.slot[STEP_TIME]}.update(step, time, {f'get({logged!a})' if logged else None})")
         return lines
 
     def _behind(self, steps: int) -> str:
@@ -419,8 +436,13 @@ class _Compiler:
                 return f"({value!r})" if value < 0.0 else repr(value)
             case Duration(seconds=seconds):
                 return repr(seconds)
-            case Context():
+            case Context(name="step"):
                 return "float(step)"
+            case Context(name="step_time"):
+                return f"{self.slot[STEP_TIME]}.value"
+            case Context(name=name):
+                constant = f"constants.get({name!a}, nan)"
+                return f"(step / {constant})" if name == PROGRESS else constant
             case Metric():
                 key = series_key(node)
                 return self.value[key] if key == self.home else f"{self.slot[key]}.last"

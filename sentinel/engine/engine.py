@@ -19,6 +19,7 @@ from typing import Any
 from sentinel.engine import snapshot as codec
 from sentinel.engine.bind import Instance, name_series
 from sentinel.engine.compile import Hit
+from sentinel.engine.context import read_constants
 from sentinel.engine.delivery import admit
 from sentinel.engine.evaluate import Reader, deciding
 from sentinel.engine.lifecycle import Clock, Record, judge
@@ -39,13 +40,14 @@ from sentinel.events import (
     StepMetrics,
 )
 from sentinel.metrics import Dictionary, default
-from sentinel.rules.expression.nodes import Call, Node, metrics_of, walk
+from sentinel.rules.expression.nodes import Call, Context, Node, metrics_of, walk
 from sentinel.rules.model import RuleSet
 from sentinel.rules.template import render
 from sentinel.severity import AlertState
 from sentinel.stats import FUNCTIONS, Result, RunningFunction
 from sentinel.stats.series import Series
 from sentinel.stats.shared_steps import TURNS
+from sentinel.stats.step_time import StepTime
 from sentinel.stats.window import Axis
 
 LARGEST = 1e100
@@ -279,8 +281,9 @@ class Engine:
         else:
             shared = None
         hits = compiled.kernel(
-            run.state, run.records, run.bad, finite.get, rel, run.step, time, run.origin, run.open, shared
-        )
+            run.state, run.records, run.bad, finite.get, rel, run.step, time, run.origin, run.open, shared,
+            run.constants,
+        )  # fmt: skip
         together.turn += 1
         if together.turn % TURNS == 1:
             self._gather(run)
@@ -411,6 +414,7 @@ class Engine:
     def _place(run: RunState, compiled: Compiled, slots: Mapping[str, Any]) -> None:
         run.state = tuple(slots[key] for key in compiled.plan.keys)
         run.slots = Slots(compiled.plan.places, run.state)
+        run.constants = read_constants(run.config, compiled.plan.constants)
 
     def _wake(self, run: RunState, hits: list[Hit] | None, time: float) -> list[Hit] | None:
         """Ask the instances that sleep while all values are numbers."""
@@ -548,7 +552,7 @@ class Engine:
         results = [FUNCTIONS[found.function].result for found in walk(node) if isinstance(found, Call)]
         if Result.RATIO in results:
             return "ratio"
-        if Result.SECONDS in results:
+        if Result.SECONDS in results or Context("step_time") in walk(node):
             return "s"
         if Result.PLAIN in results:
             return ""
@@ -591,7 +595,7 @@ class Engine:
         return breach_time
 
     def _reader(self, run: RunState, time: float) -> Reader:
-        return Reader(run.slots, run.bad, rel=run.rel, step=run.step, time=time, origin=run.origin)
+        return Reader(run.slots, run.bad, run.constants, rel=run.rel, step=run.step, time=time, origin=run.origin)
 
     def _end_all(self, run: RunState, state: AlertState, time: float) -> list[Transition]:
         """End every open alert without evidence of recovery. Pending ones end in silence."""
@@ -637,6 +641,8 @@ class Engine:
             run.bad = {run.names[key].full for key, series in before.items() if series.full in run.bad}
         if run.names:
             said = [*said, *self._recompile(run, run.time if run.timed else math.nan)]
+        if run.compiled is not None:
+            run.constants = read_constants(run.config, run.compiled.plan.constants)
         return said
 
     def _begin_attempt(self, run: RunState, attempt: int) -> Transitions:
@@ -656,7 +662,7 @@ class Engine:
         run.late_keys.clear()
         run.together.dissolve()
         for slot in run.slots.values():
-            if isinstance(slot, Series):
+            if isinstance(slot, Series | StepTime):
                 slot.clear()
         return said
 

@@ -10,7 +10,8 @@ import math
 from collections.abc import Callable, Mapping, Set
 from typing import Any
 
-from sentinel.engine.plan import part_key, running_key, scale_extent, series_key, window_key
+from sentinel.engine.context import PROGRESS
+from sentinel.engine.plan import STEP_TIME, part_key, running_key, scale_extent, series_key, window_key
 from sentinel.rules.expression.nodes import (
     Arithmetic,
     Call,
@@ -28,6 +29,7 @@ from sentinel.stats import FUNCTIONS, Nonfinite, Pointwise, Probe, RunningFuncti
 from sentinel.stats.absent import Absent
 from sentinel.stats.parts import Moments
 from sentinel.stats.series import Series
+from sentinel.stats.step_time import StepTime
 from sentinel.stats.window import Axis, Window
 
 
@@ -35,10 +37,19 @@ class Reader:
     """Evaluates over `slots`, as of `rel` (steps since the attempt's first), `step` and `time`."""
 
     def __init__(
-        self, slots: Mapping[str, Any], bad: Set[str], *, rel: int, step: int, time: float, origin: float
+        self,
+        slots: Mapping[str, Any],
+        bad: Set[str],
+        constants: Mapping[str, float],
+        *,
+        rel: int,
+        step: int,
+        time: float,
+        origin: float,
     ) -> None:
         self.slots = slots
         self.bad = bad
+        self.constants = constants
         self.rel = rel
         self.step = step
         self.time = time
@@ -95,8 +106,8 @@ class Reader:
                 return value
             case Duration(seconds=seconds):
                 return seconds
-            case Context():
-                return float(self.step)
+            case Context(name=name):
+                return self._context(name)
             case Metric():
                 series: Series | None = self.slots.get(series_key(node))
                 return math.nan if series is None else series.last
@@ -111,6 +122,15 @@ class Reader:
                 return self._call(node)
             case _:
                 raise AssertionError(f"not a number: {node}")
+
+    def _context(self, name: str) -> float:
+        if name == "step":
+            return float(self.step)
+        if name == STEP_TIME:
+            usual: StepTime = self.slots[STEP_TIME]
+            return usual.value
+        constant = self.constants.get(name, math.nan)
+        return self.step / constant if name == PROGRESS else constant
 
     def _call(self, call: Call) -> float:
         function, extent = FUNCTIONS[call.function], call.window

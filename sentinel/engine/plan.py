@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sentinel.engine.bind import Instance
+from sentinel.engine.context import constants_of
 from sentinel.metrics import Dictionary
 from sentinel.rules.expression.nodes import (
     Call,
@@ -31,7 +32,11 @@ from sentinel.stats import FUNCTIONS, Nonfinite, Pointwise, Probe, RunningFuncti
 from sentinel.stats.function import SCALE_SAMPLES
 from sentinel.stats.parts import Moments, Part, PlacedPart
 from sentinel.stats.series import HISTORY, Series
+from sentinel.stats.step_time import StepTime
 from sentinel.stats.window import Axis, Window
+
+STEP_TIME = "step_time"
+"""The slot of the run's usual time per step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,12 +82,17 @@ class Plan:
     running: dict[str, RunningSpec] = field(default_factory=dict)
     order: list[str] = field(default_factory=list)
     """Keys of nested series and running functions, in evaluation order."""
+    step_time: bool = False
+    """Whether a rule asks for `step_time`, which has a slot of its own."""
+    constants: tuple[str, ...] = ()
+    """Names that a run's configuration answers."""
     places: dict[str, int] = field(default_factory=dict)
     """Where each key's object stands in a run's state; set when the plan is complete."""
 
     @property
     def keys(self) -> list[str]:
-        return [*self.series, *self.windows, *self.parts, *self.running]
+        own = [STEP_TIME] if self.step_time else []
+        return [*self.series, *self.windows, *self.parts, *self.running, *own]
 
 
 class Slots(Mapping[str, Any]):
@@ -161,6 +171,7 @@ def make_plan(instances: Iterable[Instance], dictionary: Dictionary) -> Plan:
             continue
         for expression in instance.expressions():
             _visit(plan, expression, dictionary)
+    plan.constants = constants_of(node for instance in plan.instances for node in instance.expressions())
     plan.places = {key: place for place, key in enumerate(plan.keys)}
     return plan
 
@@ -169,6 +180,8 @@ def _visit(plan: Plan, node: Node, dictionary: Dictionary) -> None:
     match node:
         case Metric():
             _series(plan, node)
+        case Context(name="step_time"):
+            plan.step_time = True
         case Call(function=name, argument=argument, window=extent):
             function = FUNCTIONS[name]
             if issubclass(function, Nonfinite):
@@ -263,4 +276,6 @@ def build(plan: Plan, held: Mapping[str, Any]) -> dict[str, Any]:
         slots[key] = held.get(key) or running.function(
             higher_is_better=running.higher_is_better, samples=running.samples
         )
+    if plan.step_time:
+        slots[STEP_TIME] = held.get(STEP_TIME) or StepTime()
     return slots

@@ -95,6 +95,8 @@ class RunState:
     slots: Mapping[str, Any] = field(default_factory=dict)
     state: tuple[Any, ...] = ()
     """The objects in `slots`, in the order in which the kernel takes them."""
+    constants: Mapping[str, float] = field(default_factory=dict)
+    """What `config` states of what the rules ask for."""
     together: SharedSteps = field(default_factory=SharedSteps)
     records: list[Record | None] = field(default_factory=list)
     open: int = 0

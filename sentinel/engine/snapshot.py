@@ -21,7 +21,7 @@ import msgspec
 from sentinel.engine.bind import name_series
 from sentinel.engine.delivery import Delivery
 from sentinel.engine.lifecycle import Record
-from sentinel.engine.plan import Plan, build, metric_key
+from sentinel.engine.plan import STEP_TIME, Plan, build, metric_key
 from sentinel.engine.run_state import Counts, RunState, SavedCheckpoint
 from sentinel.errors import SnapshotError
 from sentinel.stats.window import Window
@@ -136,6 +136,8 @@ def _rebuilt(plan: Plan, saved: Mapping[str, SlotState]) -> dict[str, Any]:
     for key in plan.running:
         if key in saved:
             _restore(slots[key], saved[key])
+    if plan.step_time and STEP_TIME in saved:
+        _restore(slots[STEP_TIME], saved[STEP_TIME])
     return slots
 
 

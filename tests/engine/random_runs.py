@@ -61,7 +61,9 @@ def condition(draw: st.DrawFn, depth: int = 2) -> str:
         probes = [f"nonfinite({series})", f"absent({series}, 5m)", f"absent({series}, 4 steps)", f"age({series}) > 90s"]
         return draw(st.sampled_from([*probes, f"age({series}) < 45s", f"seen({series})"]))
     if kind == "step":
-        return f"step {draw(ORDERS)} {draw(st.integers(1, 30))}"
+        contexts = ["progress > 24.7%", "config.beta > 0.3", "step_time > 41.3s", "step_time < 13s"]
+        contexts += ["kl.ref > config.beta", "time.step_s > 1.37 * step_time"]
+        return draw(st.sampled_from([*contexts, f"step {draw(ORDERS)} {draw(st.integers(1, 30))}"]))
     left, right = draw(condition(depth - 1)), draw(condition(depth - 1))
     return draw(
         st.sampled_from(
@@ -148,10 +150,14 @@ def random_events(draw: st.DrawFn, run: str = "r", max_size: int = 45) -> list[E
                 metrics = {"gpu.util": draw(st.sampled_from([0.0, 25.0, 50.0, 75.0]))}
                 events.append(Sample(run=run, time=now, metrics=metrics, labels={"gpu": gpu}))
         elif kind == "start":
-            events.append(RunStarted(run=run, time=now))
+            config = draw(st.sampled_from([{}, {"beta": 0.25, "max_steps": 40}, {"beta": 0.5, "max_steps": 90}]))
+            events.append(RunStarted(run=run, time=now, config=config))
         elif kind == "finish":
             events.append(RunFinished(run=run, time=now))
         else:
             at = max(step - draw(st.integers(1, 4)), 0) if kind == "late" else step
-            events.append(StepMetrics(run=run, time=now, step=at, metrics=draw(row(keys))))
+            metrics = draw(row(keys))
+            if draw(st.integers(0, 4)) == 0:
+                metrics["time.step_s"] = draw(st.sampled_from([0.0, 4.0, 32.0, 64.0, math.nan]))
+            events.append(StepMetrics(run=run, time=now, step=at, metrics=metrics))
     return events

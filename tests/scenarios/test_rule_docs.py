@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from sentinel.metrics import default
 from sentinel.resources import TEST_SUFFIX
 from sentinel.rules.document import RuleDocument, RunbookDocument
+from sentinel.rules.expression.check import compile_text
+from sentinel.rules.expression.parse import CONTEXT_NAMES
 from sentinel.rules.loader import load_rules
 from sentinel.ruletest import play, read_tests
 from sentinel.stats import FUNCTIONS
@@ -36,6 +39,16 @@ def test_each_function_has_an_example():
     shown = {name for condition, _, _ in ROWS for name in re.findall(r"(\w+)\(", condition)}
     assert set(FUNCTIONS) - shown == {"age"}  # it needs time that passes; the page shows it in prose
     assert "`age(kl.ref) > 5m`" in PAGE
+
+
+def test_each_fact_about_a_run_is_explained_and_its_examples_are_conditions():
+    rows = re.findall(r"^\| `([a-z_]+)(?:\.NAME)?` \| (.*) \|$", PAGE.partition("## Windows")[0], re.MULTILINE)
+    facts = {name: text for name, text in rows if name in (*CONTEXT_NAMES, "config")}
+    assert facts.keys() == {*CONTEXT_NAMES, "config"}
+    examples = [example for text in facts.values() for example in re.findall(r"`([^`]+[<>][^`]+)`", text)]
+    assert len(examples) == 3
+    for example in examples:
+        compile_text(example, default())
 
 
 def test_the_rule_and_the_tests_on_the_page_work():

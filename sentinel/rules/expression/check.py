@@ -92,8 +92,10 @@ class _Checker:
                 return _Typed(node, Kind.RATIO if percent else Kind.PLAIN)
             case Duration():
                 return _Typed(node, Kind.SECONDS)
-            case Context():
-                return _Typed(node, Kind.NUMBER)
+            case Context(name=name):
+                kinds = {"step": Kind.NUMBER, "progress": Kind.RATIO, "step_time": Kind.SECONDS}
+                # A configured number may be anything, and fits beside anything but a duration.
+                return _Typed(node, kinds.get(name, Kind.PLAIN))
             case Metric():
                 return _Typed(node, self._metric(node))
             case Negative(operand=operand):

@@ -94,7 +94,8 @@ STAR.2: "*"
 %ignore /[ \t\r\n]+/
 """
 
-CONTEXT_NAMES = ("step",)
+CONTEXT_NAMES = ("step", "progress", "step_time")
+"""Facts about the run; so is all that begins with `config.`."""
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -346,7 +347,7 @@ class _Builder(Transformer[Token, Any]):
         labels = parts[1] if len(parts) > 1 and parts[1] is not None else ()
         if token.type == "RAW":
             return Metric(token[1:-1], labels, raw=True, span=_span(meta))
-        if token in CONTEXT_NAMES and not labels:
+        if (token in CONTEXT_NAMES or token.startswith("config.")) and not labels and "*" not in token:
             return Context(str(token), _span(meta))
         if token in ("and", "or", "not"):
             message = f"'{token}' has nothing to join here"

@@ -72,6 +72,9 @@ def told(text: str) -> list[tuple[str, str]]:
         ("age(kl.ref) > 1.5h", Compare(">", Call("age", KL), Duration(5400.0))),
         ("step > 100", Compare(">", Context("step"), Number(100.0))),
         ("nonfinite(*)", Call("nonfinite", Metric("*"))),
+        ("progress > 50%", Compare(">", Context("progress"), Number(0.5, percent=True))),
+        ("step_time > 5m", Compare(">", Context("step_time"), Duration(300.0))),
+        ("kl.ref > config.actor.kl_coef", Compare(">", KL, Context("config.actor.kl_coef"))),
         ("kl.ref < -1", Compare("<", KL, Number(-1.0))),
         ("-kl.ref > 1", Compare(">", Negative(KL), Number(1.0))),
         ("not kl.ref > 1", Not(Compare(">", KL, Number(1.0)))),
@@ -132,6 +135,10 @@ def test_what_an_expression_reads_as(text: str, node: Node) -> None:
         ("kl.ref > 9**9**9", "syntax", "*"),
         ("age(kl.ref) > 400d", "bad-number", "400d"),
         ("kl.rf > 5", "unknown-metric", "kl.rf"),
+        ("config.* > 5", "unknown-metric", "config.*"),
+        ("step_time > 5", "wrong-unit", "step_time > 5"),
+        ("step_time > config.x", "wrong-unit", "step_time > config.x"),
+        ("age(kl.ref) > 3 * step_time", "wrong-unit", "age(kl.ref) > 3 * step_time"),
         ("reward > 5", "unknown-metric", "reward"),
         ("nonsense.* > 5", "unknown-metric", "nonsense.*"),
         ("maen(kl.ref, 5 steps) > 5", "unknown-function", "maen"),
@@ -217,6 +224,8 @@ def test_each_fault_names_a_remedy(text: str, hint: str) -> None:
         ("quantile(gpu.util, 10%, 5m) < 30%", "quantile(gpu.util, 10%, 5m) < 30.0"),
         ("slope(time.step_s, 5 steps) > 0.5", "slope(time.step_s, 5 steps) > 0.5"),
         ("time.step_s > 2m", "time.step_s > 2m"),
+        ("time.step_s > 3 * step_time", "time.step_s > (3.0 * step_time)"),
+        ("kl.ref > config.beta * 20%", "kl.ref > (config.beta * 20%)"),
         ("time.step_s > 120", "time.step_s > 120.0"),
         ("kl.ref / initial(kl.ref) > 150%", "(kl.ref / initial(kl.ref)) > 150%"),
     ],
@@ -288,7 +297,7 @@ def test_no_text_raises_anything_but_its_own_error(text: str) -> None:
 
 
 WORDS = (
-    "quantile( 90%, rising( abs( "
+    "quantile( 90%, progress step_time config.beta config.* rising( abs( "
     "kl.ref `a/b` 5 30% 5m ( ) { } , = * + - / > <= == and or not mean( absent( best( age( nonfinite(*) step gpu=0 "
     '"x" reward.component.*'
 )
@@ -329,7 +338,13 @@ windows = st.one_of(
     st.builds(lambda n: Extent(Axis.TIME, float(n)), st.integers(1, 10**6)),
 )
 values = st.recursive(
-    st.one_of(numbers, percents, durations, metrics, st.just(Context("step"))),
+    st.one_of(
+        numbers,
+        percents,
+        durations,
+        metrics,
+        st.sampled_from([Context("step"), Context("progress"), Context("config.a_b.c")]),
+    ),
     lambda inner: st.one_of(
         st.builds(Arithmetic, st.sampled_from("+-*/"), inner, inner),
         st.builds(
