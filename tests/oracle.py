@@ -30,6 +30,7 @@ from sentinel.rules.expression.nodes import (
     Node,
     Not,
     Number,
+    is_condition,
     metrics_of,
     walk,
 )
@@ -214,7 +215,7 @@ class OracleRun:
         moment = Moment(self, now)
         for node, running in self.remembered():
             names = {metric.name for metric in metrics_of(node)}
-            if names & finite or not names:
+            if names & finite or not names or "nonfinite(" in str(node):
                 moment.learn(node, running=running)
         said: list[Told] = []
         for instance in self.instances:
@@ -371,7 +372,7 @@ class Moment:
             if -1e100 < x < 1e100:
                 run.learned.setdefault(node, []).append((run.attempt.step, x))
             return
-        x = self.number(node)
+        x = {True: 1.0, False: 0.0, None: math.nan}[self.truth(node)] if is_condition(node) else self.number(node)
         if -1e100 < x < 1e100:
             run.attempt.values.setdefault(f"({node})", []).append(Value(x, run.rel, self.time))
 

@@ -56,6 +56,7 @@ from sentinel.rules.expression.nodes import (
     Not,
     Number,
     children,
+    is_condition,
     metrics_of,
     walk,
 )
@@ -122,11 +123,14 @@ class _Compiler:
 
     def compile(self) -> tuple[Kernel, str]:
         out = self.out
+        for key in self.plan.order:
+            if not metrics_of(self._source(key)):
+                self._derived(key)  # before the metrics' blocks, which may look at it
         for key, spec in self.plan.series.items():
             if isinstance(spec.source, Metric):
                 self._metric(key, spec.source)
         for key in self.plan.order:
-            if len(metrics_of(self._source(key))) != 1:
+            if metrics_of(self._source(key)) and self._own_block(self._source(key)) is None:
                 self._derived(key)
         for index in self.instances:
             if self.homes[index] is None:
@@ -174,7 +178,7 @@ class _Compiler:
         self._push(key, x)
         self.home = key
         for derived in self.plan.order:
-            if [series_key(found) for found in metrics_of(self._source(derived))] == [key]:
+            if self._own_block(self._source(derived)) == key:
                 self._derived(derived)
         for index in self.instances:
             if self.homes[index] == key:
@@ -186,19 +190,25 @@ class _Compiler:
         """The expression of a nested series or a running function."""
         return self.plan.series[key].source if key in self.plan.series else self.plan.running[key].argument
 
+    def _own_block(self, source: Node) -> str | None:
+        """The series key of the one metric that a derived value depends on; None when it depends on more than that."""
+        metrics = metrics_of(source)
+        return series_key(metrics[0]) if len(metrics) == 1 and not _every_event(source) else None
+
     def _derived(self, key: str) -> None:
         """A nested expression becomes a series of its own: its value enters when one of its metrics came."""
         out, nested = self.out, key in self.plan.series
         source = self._source(key)
         gated = self.home is None
         if gated:
-            out.put(f"if {self._touched(source)}:")
+            # What may change at any event is asked at every one.
+            out.put(f"if {'True' if _every_event(source) else self._touched(source)}:")
             out.depth += 1
             self._catch_up(source)
         known = isinstance(source, Metric)
         x = self.value[key] if nested else self._number(source) if known else out.temporary()
         if not known:
-            out.put(f"{x} = {self._number(source)}")
+            out.put(f"{x} = {self._chance(source) if is_condition(source) else self._number(source)}")
             # An overflow could make an infinity out of finite numbers: that is not a value either.
             out.put(f"if -1e100 < {x} < 1e100:")
             out.depth += 1
@@ -359,6 +369,10 @@ class _Compiler:
     def _truth(self, node: Node) -> str:
         """An expression for the truth of a condition: True, False or None."""
         return f"(True if {self._holds(node)} else False if {self._fails(node)} else None)"
+
+    def _chance(self, node: Node) -> str:
+        """An expression for the truth of a condition as a number: 1, 0 or NaN."""
+        return f"(1.0 if {self._holds(node)} else 0.0 if {self._fails(node)} else nan)"
 
     def _holds(self, node: Node) -> str:
         """An expression that is true when a condition is known to hold."""

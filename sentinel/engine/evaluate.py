@@ -24,6 +24,7 @@ from sentinel.rules.expression.nodes import (
     Node,
     Not,
     Number,
+    is_condition,
 )
 from sentinel.stats import FUNCTIONS, Nonfinite, Pointwise, Probe, RunningFunction, WindowFunction
 from sentinel.stats.absent import Absent
@@ -184,5 +185,7 @@ def _comparisons(node: Node) -> list[Compare]:
             return [found for part in parts for found in _comparisons(part)]
         case Not(operand=operand):
             return _comparisons(operand)
+        case Call(argument=argument) if is_condition(argument):
+            return _comparisons(argument)
         case _:
             return []

@@ -16,6 +16,7 @@ from sentinel.stats.falling import Falling
 from sentinel.stats.first import First
 from sentinel.stats.flat import Flat
 from sentinel.stats.function import Function, Pointwise, Probe, Result, RunningFunction, WindowFunction
+from sentinel.stats.held import Held
 from sentinel.stats.initial import Initial
 from sentinel.stats.last import Last
 from sentinel.stats.max import Max
@@ -27,6 +28,7 @@ from sentinel.stats.quantile import Quantile
 from sentinel.stats.rise import Rise
 from sentinel.stats.rising import Rising
 from sentinel.stats.seen import Seen
+from sentinel.stats.share import Share
 from sentinel.stats.slope import Slope
 from sentinel.stats.spikes import Spikes
 from sentinel.stats.std import Std
@@ -49,6 +51,7 @@ FUNCTIONS: dict[str, type[Function]] = {
         Falling,
         First,
         Flat,
+        Held,
         Initial,
         Last,
         Max,
@@ -60,6 +63,7 @@ FUNCTIONS: dict[str, type[Function]] = {
         Rise,
         Rising,
         Seen,
+        Share,
         Slope,
         Spikes,
         Std,

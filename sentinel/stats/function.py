@@ -60,6 +60,8 @@ class WindowFunction(Function):
     - `least`: the number of values below which it is unknown.
     - `scaled`: it divides by the series' own scale, and takes a `Moments` and its count at the end.
     - `literal`: a number from 0 to 1 stands between its argument and its window: `quantile(x, 90%, 100 steps)`.
+    - `conditional`: its argument is a condition. The window holds a 1 for each time that it was known to hold, a 0
+      for each that it was known not to.
     - `placed`: it asks where values stand: at which step, or at which second over a window of time.
 
     One whose result is a truth reads 1.0 for true and 0.0 for false, so that NaN is unknown here too.
@@ -70,6 +72,7 @@ class WindowFunction(Function):
     covered: ClassVar[bool] = True
     least: ClassVar[int] = 1
     scaled: ClassVar[bool] = False
+    conditional: ClassVar[bool] = False
     literal: ClassVar[bool] = False
     placed: ClassVar[bool] = False
     read: ClassVar[Callable[..., float]]

@@ -43,7 +43,20 @@ def level(draw: st.DrawFn, depth: int = 2) -> str:
 
 @st.composite
 def condition(draw: st.DrawFn, depth: int = 2) -> str:
-    kinds = ["level", "level", "level", "ratio", "ratio", "shape", "shape", "probe", "step", "logic", "logic"]
+    kinds = [
+        "level",
+        "level",
+        "level",
+        "ratio",
+        "ratio",
+        "shape",
+        "shape",
+        "lasting",
+        "probe",
+        "step",
+        "logic",
+        "logic",
+    ]
     kind = draw(st.sampled_from(kinds))
     if kind == "level" or depth == 0:
         return f"{draw(level())} {draw(ORDERS)} {draw(NUMBERS)}"
@@ -56,13 +69,23 @@ def condition(draw: st.DrawFn, depth: int = 2) -> str:
         shapes = [f"{name}({inner}, {window})" for name in ("rising", "falling", "flat")]
         shapes += [f"slope({inner}, {window}) {draw(ORDERS)} 0.0371351", f"spikes({inner}, {window}) > 0.5"]
         return draw(st.sampled_from([*shapes, f"zscore({inner}, {window}) {draw(ORDERS)} 1.9371351"]))
+    if kind == "lasting":
+        inner, window = draw(condition(depth - 1)), draw(WINDOWS)
+        if "absent(" in inner or "age(" in inner or "seen(" in inner:
+            inner = f"nonfinite({draw(SERIES)})"
+        return draw(st.sampled_from([f"held({inner}, {window})", f"share({inner}, {window}) > 61.9%"]))
     if kind == "probe":
         series = draw(SERIES)
         probes = [f"nonfinite({series})", f"absent({series}, 5m)", f"absent({series}, 4 steps)", f"age({series}) > 90s"]
         return draw(st.sampled_from([*probes, f"age({series}) < 45s", f"seen({series})"]))
     if kind == "step":
         contexts = ["progress > 24.7%", "config.beta > 0.3", "step_time > 41.3s", "step_time < 13s"]
-        contexts += ["kl.ref > config.beta", "time.step_s > 1.37 * step_time"]
+        contexts += [
+            "mean(step, 3 steps) > 10.7",
+            "kl.ref * mean(step, 3 steps) > 3.7",
+            "kl.ref > config.beta",
+            "time.step_s > 1.37 * step_time",
+        ]
         return draw(st.sampled_from([*contexts, f"step {draw(ORDERS)} {draw(st.integers(1, 30))}"]))
     left, right = draw(condition(depth - 1)), draw(condition(depth - 1))
     return draw(

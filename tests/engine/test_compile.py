@@ -178,3 +178,38 @@ def test_values_and_thresholds_are_the_two_sides_that_decided():
     (fired,) = engine.handle(at(2, kl_ref=5.0, entropy=0.0))
     assert (fired.metric, fired.value, fired.threshold) == ("2.0 * initial(kl.ref, 1 sample)", 2.0, 5.0)
     assert told([fired]) == [("firing", "warning", 2)]
+
+
+def test_a_value_of_the_step_alone_is_there_before_the_rules_of_a_metric():
+    engine = Engine(rules(rule(warning="kl.ref > mean(step, 2 steps)")))
+    said = [told(engine.handle(at(step, kl_ref=5.0 if step == 6 else 0.0))) for step in range(4, 8)]
+    assert said[2] == []  # the mean of 5 and 6 is over 5, that of 4 and 5 is not
+    assert told(engine.handle(at(8, kl_ref=7.6))) == [("firing", "warning", 8)]
+
+
+def test_what_lasts_shows_the_comparison_inside():
+    engine = Engine(rules(rule(warning="held(kl.ref > 0.5, 3 steps)")))
+    said = [transition for step in range(5) for transition in engine.handle(at(step, kl_ref=0.1 + 0.3 * step))]
+    assert told(said) == [("firing", "warning", 4)]
+    assert (said[0].metric, said[0].value, said[0].threshold) == ("kl.ref", 1.3, 0.5)
+
+
+def test_what_lasts_is_asked_at_every_event_when_a_value_may_be_no_number():
+    engine = Engine(rules(rule(warning="share(nonfinite(grad_norm), 4 samples) >= 50%")))
+    values = [1.0, math.nan, 1.0, 1.0, 1.0, math.nan, math.nan]
+    rows = [StepMetrics(run="r", step=step, metrics={"grad_norm": x}) for step, x in enumerate(values)]
+    said = [transition for row in rows for transition in engine.handle(row)]
+    assert told(said) == [("firing", "warning", 6)]
+
+
+def test_units_are_told_of_what_a_function_makes_of_them():
+    def unit(condition: str) -> str:
+        engine = Engine(rules(rule(warning=condition)))
+        rows = [at(step, 10.0 * step, length_mean=100.0 + step * step) for step in range(12)]
+        return next(transition for row in rows for transition in engine.handle(row)).unit
+
+    assert unit("sum(length.mean, 3 steps) > 1") == "tokens"
+    assert unit("slope(length.mean, 5 steps) > 1") == "tokens/step"
+    assert unit("slope(length.mean, 60s) > 0.1") == "tokens/s"
+    assert unit("zscore(length.mean, 8 steps) > 1") == ""
+    assert unit("share(length.mean > 1, 3 steps) > 50%") == "ratio"

@@ -74,6 +74,13 @@ class Fast:
         return function.read(window.series.values, window.start, *self.parts, *scale, **self.named, **places)
 
 
+def told_to(function: type[WindowFunction], history: list[Point]) -> list[Point]:
+    """What a function is given: the truth of a condition is 1 or 0."""
+    if function.conditional:
+        return [Point(float(point.x > 0.0), point.step, point.time) for point in history]
+    return history
+
+
 def scale_of(extent: Extent) -> Extent:
     short = extent.axis is not Axis.TIME and extent.size < SCALE_SAMPLES
     return Extent(Axis.SAMPLES, SCALE_SAMPLES) if short else extent
@@ -131,7 +138,7 @@ def same(function: type[WindowFunction], fast: float, slow: float, window: Seque
 @settings(max_examples=60)
 @given(data=st.data())
 def test_fast_form_equals_the_definition_on_every_prefix(function, data):
-    history, extent = data.draw(points()), data.draw(extents)
+    history, extent = told_to(function, data.draw(points())), data.draw(extents)
     series = Series(timed=True, keep=data.draw(st.sampled_from([0, 5, 100])))
     fast = Fast(function, series, extent)
     for at, point in enumerate(history):
@@ -145,7 +152,7 @@ def test_fast_form_equals_the_definition_on_every_prefix(function, data):
 @settings(max_examples=40)
 @given(data=st.data())
 def test_a_window_moves_on_when_nothing_is_logged(function, data):
-    history, extent = data.draw(points(max_size=40)), data.draw(extents)
+    history, extent = told_to(function, data.draw(points(max_size=40))), data.draw(extents)
     series = Series(timed=True)
     fast = Fast(function, series, extent)
     for at, point in enumerate(history):

@@ -27,7 +27,7 @@ from sentinel.rules.expression.nodes import (
     walk,
 )
 from sentinel.rules.expression.parse import ExpressionError, Fault, parse_expression
-from sentinel.stats import FUNCTIONS, Result
+from sentinel.stats import FUNCTIONS, Result, WindowFunction
 from sentinel.suggestion import closest
 
 
@@ -237,8 +237,12 @@ class _Checker:
         return info.unit if info is not None else ""
 
     def _call(self, node: Call) -> _Typed:
-        argument = self._number(node.argument)
-        result = FUNCTIONS[node.function].result
+        function = FUNCTIONS[node.function]
+        result = function.result
+        if issubclass(function, WindowFunction) and function.conditional:
+            argument = _Typed(self._truth(node.argument), Kind.TRUTH)
+        else:
+            argument = self._number(node.argument)
         own = Kind.NUMBER if argument.kind is Kind.PLAIN else argument.kind
         kind = {
             Result.RATIO: Kind.RATIO,

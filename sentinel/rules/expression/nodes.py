@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from sentinel.stats import FUNCTIONS, Result
 from sentinel.stats.window import Axis
 
 
@@ -199,6 +200,13 @@ def _percent_text(value: float) -> str:
 
 def _inner(node: Node) -> str:
     return f"({node})" if isinstance(node, Arithmetic | Compare | Logic | Not | Negative) else str(node)
+
+
+def is_condition(node: Node) -> bool:
+    """Whether an expression is true or false rather than a number."""
+    if isinstance(node, Call):
+        return FUNCTIONS[node.function].result is Result.TRUTH
+    return isinstance(node, Compare | Logic | Not)
 
 
 def children(node: Node) -> tuple[Node, ...]:

@@ -28,6 +28,8 @@ from sentinel.rules.expression.nodes import (
     Not,
     Number,
     Span,
+    is_condition,
+    walk,
 )
 from sentinel.stats import FUNCTIONS, Nonfinite, Pointwise, Probe, RunningFunction, WindowFunction
 from sentinel.stats.window import Axis
@@ -409,7 +411,13 @@ class _Builder(Transformer[Token, Any]):
         if isinstance(argument, Extent | Duration):
             return wrong(f"the first argument of {name}() is what to look at, the window comes second", argument.span)
         argument = self._operand(argument)
-        if isinstance(argument, Compare | Logic | Not):
+        if issubclass(function, WindowFunction) and function.conditional:
+            if not is_condition(argument):
+                return wrong(f"{name}() looks at a condition, such as kl.ref > 0.5", argument.span)
+            for found in walk(argument):
+                if isinstance(found, Call) and issubclass(FUNCTIONS[found.function], Probe):
+                    return wrong(f"{name}() cannot look back at what {found.function}() said", found.span)
+        elif isinstance(argument, Compare | Logic | Not):
             return wrong(f"{name}() looks at a number, not at a condition", argument.span)
         if issubclass(function, WindowFunction) and window is None:
             return wrong(f"{name}() needs a window")

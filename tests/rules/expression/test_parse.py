@@ -67,6 +67,18 @@ def told(text: str) -> list[tuple[str, str]]:
             "quantile(kl.ref, 90%, 10 steps) > 1",
             Compare(">", Call("quantile", KL, Extent(Axis.STEPS, 10), Number(0.9, percent=True)), Number(1.0)),
         ),
+        (
+            "held(kl.ref > 1, 10 steps)",
+            Call("held", Compare(">", KL, Number(1.0)), Extent(Axis.STEPS, 10)),
+        ),
+        (
+            "share(nonfinite(kl.ref), 5 samples) >= 60%",
+            Compare(
+                ">=",
+                Call("share", Call("nonfinite", KL), Extent(Axis.SAMPLES, 5)),
+                Number(0.6, percent=True),
+            ),
+        ),
         ("rising(kl.ref, 10 steps)", Call("rising", KL, Extent(Axis.STEPS, 10))),
         ("abs(kl.ref) > 1", Compare(">", Call("abs", KL), Number(1.0))),
         ("age(kl.ref) > 1.5h", Compare(">", Call("age", KL), Duration(5400.0))),
@@ -161,6 +173,14 @@ def test_what_an_expression_reads_as(text: str, node: Node) -> None:
         ("ewma(kl.ref) > 5", "bad-arguments", "ewma"),
         ("ewma(kl.ref, 5 steps) > 5", "bad-arguments", "5 steps"),
         ("abs(kl.ref, 5 steps) > 5", "bad-arguments", "5 steps"),
+        ("held(kl.ref, 5 steps)", "bad-arguments", "kl.ref"),
+        ("held(kl.ref > 1)", "bad-arguments", "held"),
+        ("held(absent(kl.ref, 5m), 3 steps)", "bad-arguments", "absent(kl.ref, 5m)"),
+        ("share(kl.ref > 1, 5 samples)", "not-a-condition", "share(kl.ref > 1, 5 samples)"),
+        ("held(kl.ref > 1, 5 steps) > 1", "wrong-unit", "held(kl.ref > 1, 5 steps)"),
+        ("held(kl.rf > 1, 5 steps)", "unknown-metric", "kl.rf"),
+        ("held(kl.ref > 5%, 5 steps)", "wrong-unit", "kl.ref > 5%"),
+        ("mean(rising(kl.ref, 5 steps), 5 steps) > 1", "wrong-unit", "rising(kl.ref, 5 steps)"),
         ("seen(kl.ref, 5 steps)", "bad-arguments", "5 steps"),
         ("slope(kl.ref, 5 steps) > 5%", "wrong-unit", "slope(kl.ref, 5 steps) > 5%"),
         ("rising(kl.ref, 5 steps) > 5", "wrong-unit", "rising(kl.ref, 5 steps)"),
@@ -221,6 +241,7 @@ def test_each_fault_names_a_remedy(text: str, hint: str) -> None:
         ("max(gpu.util, 5m) < 30%", "max(gpu.util, 5m) < 30.0"),
         ("30% > gpu.util", "30.0 > gpu.util"),
         ("clip_frac > 40%", "clip_frac > 40%"),
+        ("held(gpu.util < 30%, 5m)", "held(gpu.util < 30.0, 5m)"),
         ("quantile(gpu.util, 10%, 5m) < 30%", "quantile(gpu.util, 10%, 5m) < 30.0"),
         ("slope(time.step_s, 5 steps) > 0.5", "slope(time.step_s, 5 steps) > 0.5"),
         ("time.step_s > 2m", "time.step_s > 2m"),
@@ -297,7 +318,7 @@ def test_no_text_raises_anything_but_its_own_error(text: str) -> None:
 
 
 WORDS = (
-    "quantile( 90%, progress step_time config.beta config.* rising( abs( "
+    "quantile( 90%, held( share( progress step_time config.beta config.* rising( abs( "
     "kl.ref `a/b` 5 30% 5m ( ) { } , = * + - / > <= == and or not mean( absent( best( age( nonfinite(*) step gpu=0 "
     '"x" reward.component.*'
 )
@@ -363,6 +384,7 @@ conditions = st.recursive(
     comparisons,
     lambda inner: st.one_of(
         st.builds(Not, inner),
+        st.builds(lambda node, w: Call("held", node, w), inner, windows),
         st.builds(Logic, st.sampled_from(["and", "or"]), st.lists(inner, min_size=2, max_size=3).map(tuple)),
     ),
     max_leaves=4,
