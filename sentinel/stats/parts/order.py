@@ -56,35 +56,24 @@ class Order:
     def spread_without(self, x: float) -> tuple[float, float]:
         """Median, and median absolute deviation from it, of the values but one `x`, of which there must be two more.
 
-        Deviations ascend on both sides of the median, so the one in the middle is found in O(log n) by halving.
+        The half that lies nearest to the median stands together, so its ends are found by halving, in O(log n).
         """
-        ordered = self.ordered
-        hole = bisect_left(ordered, x)
-        n = len(ordered) - 1
+        others = self.ordered[:]
+        del others[bisect_left(others, x)]
+        n = len(others)
         half = n >> 1
-
-        def value(at: int) -> float:
-            return ordered[at if at < hole else at + 1]
-
-        middle = value(half) if n & 1 else (value(half - 1) + value(half)) / 2.0
-        # `half` values lie below index `half`, the rest from there on; at or below and at or above the median.
-        upper = n - half
-
-        def smallest(k: int) -> tuple[float, float]:
-            """The deviation of rank `k` (from 0) and the one after it."""
-            low, high = max(0, k - upper), min(k, half)
-            while low < high:
-                below = (low + high) >> 1  # taken from below the median; the other k - below from above
-                if middle - value(half - 1 - below) < value(half + k - below - 1) - middle:
-                    low = below + 1
-                else:
-                    high = below
-            rest = [middle - value(half - 1 - at) for at in range(low, min(low + 2, half))]
-            rest += [value(half + at) - middle for at in range(k - low, min(k - low + 2, upper))]
-            rest.sort()
-            return rest[0], rest[1] if len(rest) > 1 else rest[0]
-
+        middle = others[half] if n & 1 else (others[half - 1] + others[half]) / 2.0
+        low, high = 0, n - half - 1
+        while low < high:
+            at = (low + high) >> 1
+            if middle - others[at] > others[at + half + 1] - middle:
+                low = at + 1
+            else:
+                high = at
+        high = low + half
+        below, above = middle - others[low], others[high] - middle
         if n & 1:
-            return middle, smallest(half)[0]
-        before, after = smallest(half - 1)
-        return middle, (before + after) / 2.0
+            return middle, max(below, above)
+        if below > above:
+            return middle, (max(middle - others[low + 1], above) + below) / 2.0
+        return middle, (max(below, others[high - 1] - middle) + above) / 2.0
