@@ -550,7 +550,7 @@ class Engine:
     def _unit(self, node: Node) -> str:
         """The unit of what a comparison has on its left: the metric's own, `ratio` for a relative change."""
         results = [FUNCTIONS[found.function].result for found in walk(node) if isinstance(found, Call)]
-        if Result.RATIO in results:
+        if Result.RATIO in results or Result.SHARE in results:
             return "ratio"
         if Result.SECONDS in results or Context("step_time") in walk(node):
             return "s"

@@ -35,8 +35,10 @@ class Result(Enum):
     """What a function's value is, for the unit check."""
 
     SAME = "same"  # the unit of its argument
+    TOTAL = "total"  # the unit of its argument, but not its range
     RATE = "rate"  # the unit of its argument per step, or per second over a window of time
     RATIO = "ratio"  # a fraction of the scale: compare it with a percentage
+    SHARE = "share"  # a part of a whole, from 0 to 1
     PLAIN = "plain"  # a number without a unit: a count, a score
     SECONDS = "seconds"
     TRUTH = "truth"

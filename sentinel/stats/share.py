@@ -19,7 +19,7 @@ class Share(WindowFunction):
     summary = "the share of times at which the condition held, of those at which it was known in the window"
     parts = (Total,)
     conditional = True
-    result = Result.RATIO
+    result = Result.SHARE
 
     @staticmethod
     def read(values: array[float], start: int, total: Total) -> float:

@@ -6,7 +6,7 @@ import math
 from array import array
 from collections.abc import Sequence
 
-from sentinel.stats.function import WindowFunction
+from sentinel.stats.function import Result, WindowFunction
 from sentinel.stats.parts import Total
 
 
@@ -17,6 +17,7 @@ class Sum(WindowFunction):
     signature = "sum(x, window)"
     summary = "the sum of the window's values"
     parts = (Total,)
+    result = Result.TOTAL
 
     @staticmethod
     def read(values: array[float], start: int, total: Total) -> float:

@@ -217,6 +217,8 @@ class _Checker:
             return
         size = abs(literal.value)
         results = {FUNCTIONS[found.function].result for found in walk(other.node) if isinstance(found, Call)}
+        if results & {Result.TOTAL, Result.RATE}:
+            return  # they leave the range of what they look at
         relative = Result.RATIO in results
         if other.kind is Kind.RATIO and not isinstance(other.node, Number) and size > (10.0 if relative else 1.0):
             message = f"{size:g} is {size * 100:g} % of a share that goes from 0 to 1"
@@ -231,7 +233,7 @@ class _Checker:
 
     def _unit(self, node: Node) -> str:
         """The dictionary's unit of a metric, or of a function that keeps its metric's; empty for the rest."""
-        while isinstance(node, Call) and FUNCTIONS[node.function].result in (Result.SAME, Result.RATE):
+        while isinstance(node, Call) and FUNCTIONS[node.function].result in _KEEPS_UNIT:
             node = node.argument
         info = self.dictionary.describe(node.name) if isinstance(node, Metric) and not node.raw else None
         return info.unit if info is not None else ""
@@ -246,15 +248,19 @@ class _Checker:
         own = Kind.NUMBER if argument.kind is Kind.PLAIN else argument.kind
         kind = {
             Result.RATIO: Kind.RATIO,
+            Result.SHARE: Kind.RATIO,
             Result.SECONDS: Kind.SECONDS,
             Result.TRUTH: Kind.TRUTH,
             Result.PLAIN: Kind.NUMBER,
             Result.SAME: own,
+            Result.TOTAL: own,
             # Seconds per step are no longer a duration, and take any number.
             Result.RATE: Kind.NUMBER if own is Kind.SECONDS else own,
         }[result]
         return _Typed(replace(node, argument=argument.node), kind)
 
+
+_KEEPS_UNIT = frozenset({Result.SAME, Result.TOTAL, Result.RATE})
 
 _ABSOLUTE = frozenset(
     {"nats/token", "nats/sequence", "tokens", "s", "bytes", "MiB", "Celsius", "W", "steps", "tokens/s"}
