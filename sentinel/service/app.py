@@ -213,7 +213,10 @@ class Daemon:
         except UsageError as error:
             # Paths of the configuration, not of a command: the operator's to mend.
             raise ConfigError(f"the rules cannot be read: {error}") from error
-        return load_rules(sources, default())
+        rules = load_rules(sources, default())
+        if not rules:
+            log.warning("rules.empty", files=self.settings.rules, remedy="nothing can fire: name a pack or a rule file")
+        return rules
 
     def _notifiers(self) -> list[Notifier]:
         slack = self.settings.slack
