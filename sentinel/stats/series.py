@@ -15,8 +15,8 @@ from sentinel.stats.window import Window
 HISTORY = 100
 """Values kept at least, beyond what windows need: the onset search looks back over them."""
 
-SLACK = 12
-"""Values that may pile up before the arrays are compacted; an eighth of them when more are held, so that moving the
+SLACK = 10
+"""Values that may pile up before the arrays are compacted; a sixteenth of them when more are held, so that moving the
 rest costs O(1) a value."""
 
 
@@ -103,7 +103,7 @@ class Series:
             self.drop(cut)
         self.renew()
         held = len(self.values)
-        self.limit = held + max(SLACK, held >> 3)
+        self.limit = held + max(SLACK, held >> 4)
 
     @property
     def spare(self) -> int:
