@@ -48,7 +48,8 @@ def connect(url: str) -> Redis:
             protocol=2,
         )
         # Options that no connection takes are found out only when one is made.
-        client.connection_pool.make_connection()  # type: ignore[no-untyped-call]
+        pool = client.connection_pool
+        pool.connection_class(**pool.connection_kwargs)
     except (ValueError, TypeError):
         # What is wrong is not repeated: the parser's words can hold a part of the password.
         raise ConfigError(BAD_URL) from None

@@ -387,30 +387,38 @@ class Publisher:
         self._warn("start", message)
 
 
+def open_client(url: str) -> Any:
+    """A synchronous client that tries nothing twice by itself: whoever sends knows what may be sent again.
+
+    Connects on first use. Raises ValueError for a URL that is none.
+    """
+    # Here and not at the top: this import takes longer than all the rest, and happens beside the training.
+    import redis
+    from redis.backoff import NoBackoff
+    from redis.retry import Retry
+
+    try:
+        client = redis.Redis.from_url(
+            url,
+            socket_timeout=_SOCKET_TIMEOUT_SECONDS,
+            socket_connect_timeout=_SOCKET_TIMEOUT_SECONDS,
+            retry=Retry(NoBackoff(), 0),
+            protocol=2,
+        )
+        # Options that no connection takes are found out only when one is made.
+        pool = client.connection_pool
+        pool.connection_class(**pool.connection_kwargs)
+    except (ValueError, TypeError):
+        # Not the parser's own words, which can hold a part of the password.
+        raise ValueError("this is no Redis URL; write redis://host:6379/0 or unix:///path") from None
+    return client
+
+
 class _Sender:
     """One connection to Redis, which comes back by itself. Only the background thread uses it."""
 
     def __init__(self, url: str, run: str, maxlen: int | None) -> None:
-        # Here and not at the top: this import takes longer than all the rest, and happens beside the training.
-        import redis
-        from redis.backoff import NoBackoff
-        from redis.retry import Retry
-
-        self._redis_error = redis.RedisError
-        try:
-            self._client: Any = redis.Redis.from_url(
-                url,
-                socket_timeout=_SOCKET_TIMEOUT_SECONDS,
-                socket_connect_timeout=_SOCKET_TIMEOUT_SECONDS,
-                # The publisher's own loop retries, with the whole batch.
-                retry=Retry(NoBackoff(), 0),
-                protocol=2,
-            )
-            # Options that no connection takes are found out only when one is made.
-            self._client.connection_pool.make_connection()
-        except (ValueError, TypeError):
-            # Not the parser's own words, which can hold a part of the password.
-            raise ValueError("the URL is no Redis URL; write redis://host:6379/0 or unix:///path") from None
+        self._client = open_client(url)
         self._run = run
         self._maxlen = maxlen
         self._key: str | None = None
@@ -433,12 +441,14 @@ class _Sender:
         return left, refusal
 
     def _partitions(self) -> int:
+        import redis  # loaded by now
+
         try:
             text = self._client.get(wire.PARTITIONS_KEY)
             return max(1, int(text)) if text is not None else 1
         except ValueError:
             return 1
-        except self._redis_error as error:
+        except redis.RedisError as error:
             # A trainer whose account may only XADD is told NOPERM here; one partition is the rule.
             if "NOPERM" in str(error).upper() or "no permissions" in str(error).lower():
                 return 1

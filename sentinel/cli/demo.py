@@ -53,8 +53,7 @@ def demo(keep: bool, fast: bool, port: int, save_page: Path | None) -> None:
     width = max(map(len, hints))
     console.print(
         f"\n[bold]That was it[/]: {monotonic() - began:.0f} s, {messages} Slack message, edited in place.\n"
-        "What to do next:\n" + "\n".join(f"  {command:<{width}}   {hint}" for command, hint in hints.items()),
-        markup=True,
+        "What to do next:\n" + "\n".join(f"  {command:<{width}}   {hint}" for command, hint in hints.items())
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import click
 
 from sentinel import wire
@@ -107,20 +105,13 @@ def _checked(raw: bytes) -> str:
 
 def _send(url: str, run: str, raw: bytes) -> str:
     # Imported here: `sentinel --help` and the checks above need no Redis client.
-    import redis
-    from redis.backoff import NoBackoff
-    from redis.retry import Retry
-
     from sentinel.connection import CONNECTION_ERRORS, explain
+    from sentinel.publisher import open_client
 
     try:
-        # A second try after a lost answer would publish the event twice.
-        client: Any = redis.Redis.from_url(
-            url, socket_timeout=5.0, socket_connect_timeout=5.0, retry=Retry(NoBackoff(), 0), protocol=2
-        )
-    except (ValueError, TypeError):
-        # Not the parser's own words, which can hold a part of the password.
-        raise click.UsageError("--url is no Redis URL; write redis://host:6379/0 or unix:///path") from None
+        client = open_client(url)
+    except ValueError as error:
+        raise click.UsageError(f"--url: {error}") from None
     try:
         with client:
             text = client.get(wire.PARTITIONS_KEY)

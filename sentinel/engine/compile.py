@@ -61,7 +61,6 @@ from sentinel.rules.expression.nodes import (
     walk,
 )
 from sentinel.stats import FUNCTIONS, Nonfinite, Pointwise, Probe, RunningFunction, WindowFunction
-from sentinel.stats.absent import Absent
 from sentinel.stats.parts import Moments, Part, PlacedPart
 from sentinel.stats.window import Axis
 
@@ -419,9 +418,7 @@ class _Compiler:
         if issubclass(function, Nonfinite):
             return f"{argument.name!a} {'in' if wanted else 'not in'} bad"
         assert issubclass(function, Probe)
-        read: Callable[..., bool | None] = function.read
-        if issubclass(function, Absent) and window is not None and window.axis is Axis.TIME:
-            read = function.read_time
+        read = function.reader(None if window is None else window.axis)
         return f"{self._probe(read, argument, 0.0 if window is None else window.size)} is {wanted}"
 
     def _bound(self, node: Compare) -> str:

@@ -27,11 +27,10 @@ from sentinel.rules.expression.nodes import (
     is_condition,
 )
 from sentinel.stats import FUNCTIONS, Nonfinite, Pointwise, Probe, RunningFunction, WindowFunction
-from sentinel.stats.absent import Absent
 from sentinel.stats.parts import Moments
 from sentinel.stats.series import Series
 from sentinel.stats.step_time import StepTime
-from sentinel.stats.window import Axis, Window
+from sentinel.stats.window import Window
 
 
 class Reader:
@@ -94,9 +93,7 @@ class Reader:
         if issubclass(function, Nonfinite):
             return call.argument.name in self.bad
         assert issubclass(function, Probe)
-        read: Callable[..., bool | None] = function.read
-        if issubclass(function, Absent) and window is not None and window.axis is Axis.TIME:
-            read = function.read_time
+        read: Callable[..., bool | None] = function.reader(None if window is None else window.axis)
         series: Series = self.slots[series_key(call.argument)]
         return read(series, self.rel, self.time, self.origin, 0.0 if window is None else window.size)
 

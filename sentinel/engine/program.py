@@ -14,7 +14,7 @@ from sentinel.engine.plan import Plan, make_plan, only_nonfinite, series_key
 from sentinel.metrics import Dictionary
 from sentinel.rules.expression.nodes import Call, Compare, Duration, Metric, Node, metrics_of, walk
 from sentinel.rules.model import Rule, RuleSet
-from sentinel.stats import FUNCTIONS, Nonfinite
+from sentinel.stats import FUNCTIONS
 from sentinel.stats.window import Axis
 
 MAX_COMPILED = 256
@@ -148,9 +148,6 @@ def _lacking(instance: Instance, keys: Mapping[str, str]) -> tuple[str, ...]:
 def _needed(node: Node) -> list[Metric]:
     """The metrics of an expression but those it only asks about (`absent`, `seen`, `nonfinite`)."""
     asked = {
-        call.argument
-        for call in walk(node)
-        if isinstance(call, Call)
-        and (call.function in ("absent", "seen") or issubclass(FUNCTIONS[call.function], Nonfinite))
+        call.argument for call in walk(node) if isinstance(call, Call) and not FUNCTIONS[call.function].needs_values
     }
     return [metric for metric in metrics_of(node) if metric not in asked]

@@ -191,7 +191,7 @@ class Partition:
             entries = await self._bus.read(self.position, count=READ_COUNT, block_seconds=0.0)
             if not entries:
                 break
-            read += self._take_batch(entries)
+            read += self._take_batch(entries, committed=self._committed)
             self.last_turn = monotonic()
             if not first_start and (self._committed is None or _later(self.position, self._committed)):
                 await self.commit()
@@ -218,8 +218,9 @@ class Partition:
             if notification.incident in known or any(key[0] == notification.incident for key in self._desired):
                 continue
             log.error("incident.forgotten", incident=notification.incident, run=notification.run)
+            last = forgotten(notification)
             for receiver in self._receivers:
-                self._desired[notification.incident, receiver] = forgotten(notification)
+                self._desired[last.incident, receiver] = last
         alive = {record.id for _, _, record in self.engine.active()}
         for alert in await self._store.alerts():
             if alert not in alive:
@@ -287,15 +288,15 @@ class Partition:
                 await self._pause(0.1)
             self.last_turn = monotonic()
 
-    def _take_batch(self, entries: Sequence[Entry]) -> int:
+    def _take_batch(self, entries: Sequence[Entry], *, committed: str | None = None) -> int:
         """Entries into the engine, as many as fit into LONGEST_BATCH and at least one; those left are read again.
 
-        Returns how many. What led to the last committed position was committed before a restart.
+        Returns how many. `committed`: while catching up, the position up to which all was said before the restart.
         """
         began = monotonic()
         taken = 0
         for entry in entries:
-            self._take(entry, silently=self._committed is not None and not _later(entry.id, self._committed))
+            self._take(entry, silently=committed is not None and not _later(entry.id, committed))
             taken += 1
             if monotonic() - began > LONGEST_BATCH:
                 break

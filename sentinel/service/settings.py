@@ -26,7 +26,7 @@ NOT_OURS = frozenset({"SENTINEL_URL", "SENTINEL_RUN", "SENTINEL_SLACK_TOKEN"})
 """Variables with our prefix that are no settings of the file: the trainer's side, and the secret."""
 
 _TOKEN = re.compile(r"\bx(?:ox[a-z]|app)-[\w-]+")
-_PASSWORD = re.compile(r"(://)[^\s/]*@|(://)\S*@")
+_PASSWORD = re.compile(r"://\S*@")
 """User and password of a URL, also one with a slash in it."""
 _REMEDY = "set slack.token_file, $CREDENTIALS_DIRECTORY/slack-token or SENTINEL_SLACK_TOKEN"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sentinel.stats.function import Probe, Result
 from sentinel.stats.series import Series
 from sentinel.stats.window import Axis
@@ -17,6 +19,7 @@ class Absent(Probe):
     signature = "absent(metric, window)"
     summary = "the metric has not been logged within the window"
     result = Result.TRUTH
+    needs_values = False
     axes = (Axis.STEPS, Axis.TIME)
     every_event = True
 
@@ -31,3 +34,7 @@ class Absent(Probe):
         # The same sum as the engine schedules by, so that it holds at that moment to the last bit.
         due = (series.time if series.time == series.time else origin) + size
         return time >= due if due == due and time == time else None
+
+    @classmethod
+    def reader(cls, axis: Axis | None) -> Callable[..., bool | None]:
+        return cls.read_time if axis is Axis.TIME else cls.read

@@ -51,6 +51,8 @@ class Function:
     signature: ClassVar[str]
     summary: ClassVar[str]
     result: ClassVar[Result] = Result.SAME
+    needs_values: ClassVar[bool] = True
+    """Whether it can say nothing of a metric that is never logged."""
 
 
 class WindowFunction(Function):
@@ -130,6 +132,11 @@ class Probe(Function):
     def read(series: Series, step: int, time: float, origin: float, size: float) -> Any:
         """The answer now: `origin` is when the attempt began; `size` that of the window, 0 for none."""
         raise NotImplementedError
+
+    @classmethod
+    def reader(cls, axis: Axis | None) -> Callable[..., Any]:
+        """What answers over a window on `axis`, None for no window: `read`, unless seconds need another answer."""
+        return cls.read
 
 
 class Pointwise(Function):

@@ -18,6 +18,7 @@ class Nonfinite(Function):
     signature = "nonfinite(metric)"
     summary = "the newest logged value is NaN, infinite, or null where there had been a number"
     result = Result.TRUTH
+    needs_values = False
 
     @staticmethod
     def read(bad: Set[str], series: str) -> bool:

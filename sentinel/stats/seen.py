@@ -13,6 +13,7 @@ class Seen(Probe):
     signature = "seen(metric)"
     summary = "the metric has been logged as a number in this attempt"
     result = Result.TRUTH
+    needs_values = False
     every_event = True
 
     @staticmethod

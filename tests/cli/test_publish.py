@@ -85,3 +85,11 @@ def test_redis_out_of_reach_exits_75_with_the_remedy(tmp_path):
     assert done.exit_code == 75
     assert done.stderr == "sentinel publish: there is no socket at this path; is Redis running?\n"
     assert call("--run", "r", "--step", "1", "--url", "redis://127.0.0.1:1/0").exit_code == 75
+
+
+@pytest.mark.parametrize("url", ["redis://:tops3cretpw/x@127.0.0.1:1/0", "redis://h/0?foo=x", "http://h"])
+def test_a_url_that_is_none_is_a_usage_error_and_never_shows_a_password(url):
+    done = call("--run", "r", "--step", "1", "kl=1", "--url", url)
+    assert done.exit_code == 2
+    assert "no Redis URL" in done.stderr
+    assert "tops3cret" not in done.output
