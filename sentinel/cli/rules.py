@@ -21,7 +21,8 @@ from sentinel.cli.output import (
     sarif_of_problems,
     text_of_problem,
 )
-from sentinel.errors import Problem, UsageError
+from sentinel.cli.rules_test import test_
+from sentinel.errors import Problem
 from sentinel.resources import PACKS, Source, pack_path, packs_dir, read_sources
 from sentinel.rules.loader import load_rules, read_rules
 
@@ -135,47 +136,4 @@ def schema() -> None:
     click.echo(json.dumps(json_schema(), indent=2, ensure_ascii=False))
 
 
-@rules.command("test")
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option("--output", type=click.Choice(["text", "json"]), default="text")
-def test_(paths: tuple[Path, ...], output: str) -> None:
-    """Play the time-lines of NAME.test.yaml files through the rules and compare.
-
-    A folder stands for all test files in it, a rule file for the one beside it. Exits 0 when every test passes, 1 when
-    not, 2 when a file cannot be read or there are no tests.
-    """
-    from sentinel.cli.ruletests import run_files
-
-    results = run_files(paths)
-    if not results:
-        raise UsageError("no tests there: they are in files named NAME.test.yaml")
-    passed = sum(result.outcome == "PASS" for result in results)
-    if output == "json":
-        # {"version": 1, "passed": n, "failed": n, "errors": n, "tests": [{outcome, name, path, line, problems}]}
-        print_json(
-            {
-                "version": JSON_VERSION,
-                "passed": passed,
-                "failed": sum(result.outcome == "FAIL" for result in results),
-                "errors": sum(result.outcome == "ERROR" for result in results),
-                "tests": [
-                    {
-                        "outcome": result.outcome,
-                        "name": result.name,
-                        "path": result.path,
-                        "line": result.line,
-                        "problems": [json_of_problem(problem) for problem in result.problems],
-                    }
-                    for result in results
-                ],
-            }
-        )
-    else:
-        for result in results:
-            color = {"PASS": "green", "FAIL": "red", "ERROR": "magenta"}[result.outcome]
-            click.echo(f"{click.style(result.outcome.ljust(5), fg=color)}  {result.place}  {clean(result.name)}")
-            for problem in result.problems:
-                click.echo("".join(f"       {line}\n" for line in text_of_problem(problem).splitlines()), nl=False)
-        click.echo(f"{passed} of {counted(len(results), 'test')} passed")
-    if passed < len(results):
-        raise click.exceptions.Exit(1)
+rules.add_command(test_)

@@ -3,17 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sentinel.errors import Problem, RuleError, UsageError
 from sentinel.resources import PACKS, TEST_SUFFIX, pack_path, read_source, read_sources
 from sentinel.rules.loader import load_rules
-from sentinel.ruletest import Result, Stage, play, read_tests
+from sentinel.ruletest import Coverage, Result, Stage, Timelines, play, read_tests
 
 
-def run_files(paths: Sequence[Path]) -> list[Result]:
-    """All tests of all files, in order. Raises UsageError for a path that is not there or cannot be read."""
-    return [result for file in find_files(paths) for result in run_file(file)]
+@dataclass(slots=True)
+class Report:
+    """What came of all tests, in order. `coverage`: test file → what its tests have seen of its rules."""
+
+    results: list[Result] = field(default_factory=list)
+    coverage: dict[str, Coverage] = field(default_factory=dict)
+
+    def count(self, outcome: str) -> int:
+        return sum(result.outcome == outcome for result in self.results)
+
+    @property
+    def covered(self) -> int:
+        """How many parts of the rules the tests have seen."""
+        return sum(found.covered for found in self.coverage.values())
+
+    @property
+    def total(self) -> int:
+        return sum(found.total for found in self.coverage.values())
+
+    @property
+    def percent(self) -> float:
+        """Of all parts of all rules, those that the tests have seen; 100 when there is none."""
+        return 100.0 * self.covered / self.total if self.total else 100.0
+
+
+def run_files(paths: Sequence[Path], *, only: str = "", coverage: bool = False) -> Report:
+    """All tests of all files, or those that are about `only`. Raises UsageError for a path that cannot be read."""
+    report = Report()
+    for file in find_files(paths):
+        report.results += run_file(file, report, only=only, coverage=coverage)
+    return report
 
 
 def find_files(paths: Sequence[Path]) -> list[Path]:
@@ -32,7 +61,7 @@ def find_files(paths: Sequence[Path]) -> list[Path]:
     return list(dict.fromkeys(found))
 
 
-def run_file(path: Path) -> Iterator[Result]:
+def run_file(path: Path, report: Report, *, only: str = "", coverage: bool = False) -> Iterator[Result]:
     """Each test of one file. A file that cannot be understood is one ERROR, and so are its rules."""
     shown, text = read_source(path)
     try:
@@ -52,5 +81,15 @@ def run_file(path: Path) -> Iterator[Result]:
         yield Result("ERROR", "the rules cannot be read", shown, 0, (problem,))
         return
     stage = Stage(file, rules)
+    noted = report.coverage.setdefault(shown, Coverage(rules)) if coverage else None
     for index in range(len(file.tests)):
-        yield play(file, index, rules, stage=stage)
+        if is_about(file, index, only):
+            yield play(file, index, rules, stage=stage, coverage=noted)
+
+
+def is_about(file: Timelines, index: int, only: str) -> bool:
+    """Whether a text stands in the name of a test, or of a rule that the test names. Upper case is as lower case."""
+    test, sought = file.tests[index], only.casefold()
+    names = [test.name, *test.silent, *(entry.alert for entry in test.expect)]
+    names += [alert for alerts in test.at.values() for alert in alerts]
+    return any(sought in name.casefold() for name in names)

@@ -404,7 +404,8 @@ class Engine:
         run.together.dissolve()
         run.compiled = compiled
         self._place(run, compiled, build(compiled.plan, run.slots))
-        run.records = [held.get(instance.key) for instance in compiled.instances]
+        # A key is a hash of its rule: not worked out where there is nothing to look for.
+        run.records = [held.get(instance.key) if held else None for instance in compiled.instances]
         run.open = sum(record is not None for record in run.records)
         dormant = set(compiled.dormant)
         run.awake = {index for index, record in enumerate(run.records) if record is not None and index in dormant}
@@ -802,6 +803,11 @@ class Engine:
         """The rules that can say nothing of a run, and what they miss."""
         run = self.runs.get(run_id)
         return run.compiled.not_evaluable if run is not None and run.compiled is not None else ()
+
+    def reader(self, run_id: str) -> Reader:
+        """What asks for the value of an expression of a run as of its newest event. KeyError for an unknown run."""
+        run = self.runs[run_id]
+        return self._reader(run, run.time if run.timed else math.nan)
 
     def active(self) -> Iterator[tuple[RunState, Instance, Record]]:
         """Every alert on record, pending ones included."""
