@@ -17,6 +17,7 @@ def text_of_result(result: Result, *, verbose: bool = False) -> Iterator[str]:
     for strip in result.strips:
         yield ""
         yield from text_of_strip(strip)
+    if result.strips:
         yield ""
     if verbose:
         for change in result.changes:

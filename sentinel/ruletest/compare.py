@@ -22,13 +22,14 @@ class Difference:
     """One thing that is not as expected.
 
     `alert`: which alert, by its rule's name and labels. `expected`: moments at which something else should have been,
-    with what, in a word or two; `where`: other moments worth showing.
+    with what, in a word or two; `where`: other moments worth showing. `seen`: there is something to show.
     """
 
     problem: Problem
     alert: Identity
     expected: tuple[tuple[When, str], ...] = ()
     where: tuple[When, ...] = ()
+    seen: bool = True
 
 
 def compare(file: Timelines, index: int, played: Performance) -> Iterator[Difference]:
@@ -127,7 +128,8 @@ def _differences(entry: ExpectDocument, firing: Firing) -> Iterator[tuple[str, s
             wanted = ((When(seconds=entry.fires_after), fires),)
             yield "fires_after", f"{name} fired {when}, not after {entry.fires_after:g}s", wanted
     if entry.onset is not None and not entry.onset.hold(transition.onset_step):
-        wanted = ((When(int(entry.onset.low)), "onset"),)
+        near = entry.onset.low if transition.onset_step < entry.onset.low else entry.onset.high
+        wanted = ((When(int(near)), "onset"),)
         yield "onset", f"the onset of {name} was step {transition.onset_step}, not {entry.onset}", wanted
     if entry.resolved_at is not None and firing.resolved_at != entry.resolved_at:
         when = "did not resolve" if firing.resolved_at is None else f"resolved at step {firing.resolved_at}"
@@ -176,7 +178,9 @@ def _missed(file: Timelines, loc: Loc, entry: ExpectDocument, played: Performanc
     expected = tuple((moment, fires) for moment in moments)
     own = [transition for transition in played.said if transition.alert == entry.alert]
     problem = _problem(file, loc, "did-not-fire", _silence(entry, played))
-    return Difference(problem, (entry.alert, tuple(entry.labels.items())), expected, tuple(map(_moment, own[:3])))
+    identity = (entry.alert, tuple(entry.labels.items()))
+    evaluable = bool(own) or entry.alert not in played.missing()
+    return Difference(problem, identity, expected, tuple(map(_moment, own[:3])), evaluable)
 
 
 def _silence(entry: ExpectDocument, played: Performance) -> str:

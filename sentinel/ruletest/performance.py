@@ -104,7 +104,8 @@ def perform(test: TimelineDocument, stage: Stage, watchers: Sequence[Watcher] = 
                 _pass(played, soonest, test, watchers)
                 soonest = next(waiting, None)
             last = event.time
-        played.note(engine.handle(event))
+        if said := engine.handle(event):
+            played.note(said)
         if steps and type(event) is StepMetrics and event.step in steps:
             _look(played, test, When(step=event.step), event.time)
         for watcher in watchers:

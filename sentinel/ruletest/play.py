@@ -31,7 +31,7 @@ def play(
         return Result("ERROR", test.name, file.path, file.line(index), tuple(problems))
     watchers = [] if coverage is None else [coverage.begin(test)]
     played = perform(test, stage, watchers)
-    differences = sorted(compare(file, index, played), key=lambda difference: difference.problem.line)
+    differences = sorted(compare(file, index, played), key=lambda found: (found.problem.line, found.problem.column))
     return Result(
         "FAIL" if differences else "PASS",
         test.name,

@@ -38,15 +38,15 @@ class _Rows:
     """A watcher that numbers the moments of a test."""
 
     rows: list[_Row] = field(default_factory=list)
-    newest: tuple[int, float | None] = (0, None)
+    sequence: int = 0
     before: int = 0
 
     def __call__(self, played: Performance, now: float | None) -> None:
         run = played.engine.runs[RUN]
-        key = (run.sequence, now)
-        if run.sequence and key != self.newest:
+        # A checkpoint comes with its step; time that passes without a change is the moment before.
+        if run.sequence and (run.sequence != self.sequence or len(played.said) != self.before):
             self.rows.append(_Row(run.step, None if now is None else now - START, self.before))
-            self.newest = key
+            self.sequence = run.sequence
         self.before = len(played.said)
 
 
@@ -74,7 +74,8 @@ def strips(test: TimelineDocument, stage: Stage, differences: Sequence[Differenc
     """One strip for each alert that some difference is about, at most `MAX_STRIPS`."""
     by_alert: dict[Identity, list[Difference]] = {}
     for difference in differences:
-        by_alert.setdefault(difference.alert, []).append(difference)
+        if difference.seen:
+            by_alert.setdefault(difference.alert, []).append(difference)
     shown = dict(list(by_alert.items())[:MAX_STRIPS])
     counter = _Rows()
     played = perform(test, stage, [counter])
