@@ -21,7 +21,7 @@ def text_of_coverage(report: Report) -> str:
         for found in coverage.rules:
             whole = found.covered == found.total
             mark = click.style(f"{found.covered}/{found.total}".rjust(7), fg="green" if whole else "yellow")
-            lines.append(f"{mark}  {click.style(found.rule.name, bold=True)}  {_seen(found)}")
+            lines.append(f"{mark}  {click.style(found.rule.name, bold=True)}  {_seen(found)}".rstrip())
             lines += _unseen(found)
     lines.append(f"{report.percent:.1f}% covered: {report.covered} of {counted(report.total, 'part')}")
     return "\n".join(lines)

@@ -51,14 +51,9 @@ def test_each_fact_about_a_run_is_explained_and_its_examples_are_conditions():
         compile_text(example, default())
 
 
-def test_the_rule_and_the_tests_on_the_page_work():
-    rules, tests = (block for block in BLOCKS)
-    loaded = load_rules([("page.yaml", rules)])
-    timelines = read_tests("page" + TEST_SUFFIX, tests)
-    for index in range(len(timelines.tests)):
-        # The page's rule warns from 0.1 on; its tests are about its critical condition.
-        result = play(timelines, index, loaded)
-        assert result.outcome == "PASS", [problem.message for problem in result.problems]
+def test_the_rule_on_the_page_works():
+    (rules,) = BLOCKS
+    assert [rule.name for rule in load_rules([("page.yaml", rules)])] == ["kl-high"]
 
 
 def test_each_key_of_a_rule_is_explained():
