@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag, model_validator
 
 from sentinel.documents import printable
 from sentinel.ruletest.expected import (
@@ -45,6 +45,11 @@ StepsText = Annotated[Steps, Read(parse_steps)]
 Seconds = Annotated[float, Read(parse_seconds)]
 RollbackText = Annotated[int | None, Read(_rollback)]
 Every = Annotated[int, Read(_every)]
+# Told apart first, so that a fault is told once and not for each of the two.
+Checkpoints = Annotated[
+    Annotated[list[int], Tag("list")] | Annotated[Every, Tag("every")],
+    Discriminator(lambda value: "list" if isinstance(value, list) else "every"),
+]
 StepBounds = Annotated[Bounds, Read(parse_step_bounds)]
 NumberBounds = Annotated[Bounds, Read(parse_bounds)]
 StatesText = Annotated[tuple[State, ...], Read(parse_states)]
@@ -114,7 +119,7 @@ class TimelineDocument(_Strict):
     seconds_per_step: Seconds | None = None
     samples: SamplesDocument | None = None
     quiet: Seconds | None = Field(default=None, description="Time that passes after the last event.")
-    checkpoints: list[int] | Every | None = None
+    checkpoints: Checkpoints | None = None
     phases: dict[str, int] = Field(default={}, description="The step at which each phase begins.")
     expect: list[ExpectDocument] = []
     silent: list[str] = []
