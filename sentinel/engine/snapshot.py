@@ -127,6 +127,11 @@ def _rebuilt(plan: Plan, saved: Mapping[str, SlotState]) -> dict[str, Any]:
         if key in saved:
             _restore(window, saved[key])
         elif window.series.values:
+            # Its parts must hold what they are to let go of.
+            for part in window.parts:
+                window.renew_part(part)
+            for placed in window.placed:
+                window.renew_part(placed)
             window.advance(window.series.step, window.series.time)
     for key, (owner, _) in plan.parts.items():
         if key in saved and owner in saved:

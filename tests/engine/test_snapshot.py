@@ -12,7 +12,8 @@ from rule_builder import at, rule, rules
 from sentinel.engine.engine import Engine
 from sentinel.engine.snapshot import MAGIC, VERSION
 from sentinel.errors import SnapshotError
-from sentinel.events import Checkpoint, RunStarted
+from sentinel.events import Checkpoint, RunStarted, StepMetrics
+from sentinel.rules.loader import load_rules
 
 RULES = rules(
     rule(warning="kl.ref > 1"),
@@ -112,3 +113,18 @@ def test_everything_about_a_run_comes_back():
     ):
         assert getattr(run, name) == getattr(again, name), name
     assert restored.snapshot() == SAVED
+
+
+def test_a_rule_that_is_new_at_a_restart_begins_with_what_its_series_still_holds():
+    def loaded(condition):
+        text = f"rules:\n  - {{alert: a, symptom: kl-high, warning: '{condition}'}}\n"
+        return load_rules([("x.yaml", text)])
+
+    engine = Engine(loaded("max(entropy, 50 steps) > 10"))
+    for step in range(1, 9):
+        engine.handle(StepMetrics(run="r", step=step, metrics={"entropy": float(step)}))
+    for condition in ("quantile(entropy, 50%, 3 steps) > 7.5", "slope(entropy, 4 steps) > 0.9"):
+        restarted = Engine(loaded(condition))
+        restarted.restore(engine.snapshot())
+        (told,) = restarted.handle(StepMetrics(run="r", step=9, metrics={"entropy": 9.0}))
+        assert told.state == "firing"
