@@ -5,6 +5,7 @@ SentinelError
 ├── RuleError              a rule file is wrong: whoever wrote it (carries all problems at once)
 ├── ConfigError            the daemon's configuration is wrong: the operator (exit 78)
 ├── UsageError             a command was called wrongly or its input cannot be read (exit 2)
+│   └── InputError         a file given to a command is wrong: whoever wrote it (carries all problems at once)
 ├── SnapshotError          saved state cannot be used: nobody, the daemon starts cold and says so
 ├── BusUnavailable         Redis cannot be reached or refuses: the operator (exit 75 at start)
 └── DeliveryError          a receiver did not take a message
@@ -76,6 +77,14 @@ class ConfigError(SentinelError):
 
 class UsageError(SentinelError):
     """A command was called wrongly, or its input cannot be read."""
+
+
+class InputError(UsageError):
+    """A file that a person wrote for a command is wrong. All problems are in `problems`, in file order."""
+
+    def __init__(self, problems: list[Problem]) -> None:
+        super().__init__(f"{problems[0].place}: {problems[0].message}")
+        self.problems = problems
 
 
 class SnapshotError(SentinelError):

@@ -57,7 +57,7 @@ def rule_files(paths: Sequence[str | Path]) -> list[Path]:
         path = Path(given)
         if path.is_dir():
             try:
-                inside = sorted(file for file in path.iterdir() if _is_rule_file(file))
+                inside = sorted(file for file in path.iterdir() if is_rule_file_name(file.name) and file.is_file())
             except OSError as error:
                 wrong.append(f"cannot read {path}: {error.strerror}")
                 continue
@@ -99,5 +99,6 @@ def shown(path: Path) -> str:
         return str(path)
 
 
-def _is_rule_file(file: Path) -> bool:
-    return file.suffix in (".yaml", ".yml") and not file.name.endswith((TEST_SUFFIX, ".test.yml")) and file.is_file()
+def is_rule_file_name(name: str) -> bool:
+    """Whether a file of a folder of rules holds rules, and not their tests."""
+    return name.endswith((".yaml", ".yml")) and not name.endswith((TEST_SUFFIX, ".test.yml"))

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from sentinel.cli.output import clean, text_of_problem
-from sentinel.errors import BusUnavailable, ConfigError, Problem, RuleError, SentinelError, UsageError
+from sentinel.errors import BusUnavailable, ConfigError, InputError, Problem, RuleError, SentinelError, UsageError
 from sentinel.suggestion import closest
 
 EXIT_FINDINGS = 1
@@ -108,9 +108,9 @@ def exit_code(error: SentinelError, word: str | None = None) -> int:
 
 
 def _lines(error: SentinelError) -> list[str]:
-    problems: list[Problem] = error.problems if isinstance(error, RuleError | ConfigError) else []
+    problems: list[Problem] = error.problems if isinstance(error, RuleError | ConfigError | InputError) else []
     lines = [text_of_problem(problem) for problem in problems]
-    if not isinstance(error, RuleError):
+    if not isinstance(error, RuleError | InputError):
         lines.append(f"sentinel: {clean(str(error), newlines=True)}")
     return lines
 

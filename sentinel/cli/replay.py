@@ -10,6 +10,8 @@ from typing import Any
 import click
 
 from sentinel.cli.output import clean
+from sentinel.cli.progress import progress
+from sentinel.cli.score import Scoring, score_recordings, scoring_options
 from sentinel.errors import UsageError
 from sentinel.metrics import default
 from sentinel.resources import read_sources
@@ -22,12 +24,14 @@ SCHEMA_VERSION = 1
 
 
 @click.command("replay")
-@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("files", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--rules", "rule_paths", multiple=True, metavar="PATH", help="Rule file, folder or pack. Default: grpo.")
 @click.option("--framework", help="Whose keys the rows hold (trl, verl...). Default: guessed.")
 @click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--pending/--no-pending", default=False, help="Show alerts that have begun but not fired, too.")
 @click.option("--fail-on", type=click.Choice(SEVERITIES), help="Exit 1 if an alert of at least this severity fired.")
+@click.option("--jobs", type=click.IntRange(min=0), default=0, help="With --score: processes. Default: as it pays.")
+@scoring_options
 def replay(
     files: tuple[Path, ...],
     rule_paths: tuple[str, ...],
@@ -35,15 +39,27 @@ def replay(
     output: str,
     pending: bool,
     fail_on: Severity | None,
+    jobs: int,
+    scoring: Scoring,
 ) -> None:
     """Play recorded runs (JSONL) through the rules, at full speed and without Redis or Slack.
 
     A line is an event, or a row as a trainer logged it: {"step": 12, "kl": 0.03}. `-` reads standard input.
+
+    With --score, the FILES are those that INDEX names, or the ones of them that are given.
     """
+    if not files and scoring.index is None:
+        raise click.UsageError("Missing argument 'FILES...'.")
     dictionary = default()
     if framework is not None and framework not in dictionary.frameworks:
         raise UsageError(f"no framework '{clean(framework)}' is known; there are: {', '.join(dictionary.frameworks)}")
-    rules = load_rules(read_sources(rule_paths or ("grpo",)), dictionary)
+    sources = read_sources(rule_paths or ("grpo",))
+    if scoring.index is not None:
+        if pending or fail_on is not None:
+            raise UsageError("--pending and --fail-on do not go with --score; its gates are --min-detected and others")
+        score_recordings(files, sources, scoring, framework=framework, processes=jobs, output=output)
+        return
+    rules = load_rules(sources, dictionary)
     # Pipes are welcome too: `sentinel replay <(zcat run.jsonl.gz)`.
     missing = [str(file) for file in files if (not file.exists() or file.is_dir()) and str(file) != "-"]
     if missing:
@@ -51,19 +67,21 @@ def replay(
     summary = Summary()
     worst = -1
     empty: list[str] = []
-    for file in files:
-        path = Path("/dev/stdin") if str(file) == "-" else file
-        before = summary.events, len(summary.rejected)
-        for found in play(path, rules, summary, dictionary=dictionary, framework=framework):
-            state = found.transition.state
-            if state == "firing":
-                worst = max(worst, rank(found.transition.severity))
-            if state == "pending" and not pending:
-                summary.transitions -= 1
-                continue
-            click.echo(json.dumps(as_json(found)) if output == "json" else as_text(found))
-        if summary.events == before[0] and len(summary.rejected) > before[1]:
-            empty.append(f"{file} holds no event that can be understood: {summary.rejected[before[1]]}")
+    with progress("replaying", sum(file.stat().st_size for file in files if file.is_file())) as bar:
+        for file in files:
+            path = Path("/dev/stdin") if str(file) == "-" else file
+            before = summary.events, len(summary.rejected)
+            for found in play(path, rules, summary, dictionary=dictionary, framework=framework, on_read=bar.advance):
+                state = found.transition.state
+                if state == "firing":
+                    worst = max(worst, rank(found.transition.severity))
+                if state == "pending" and not pending:
+                    summary.transitions -= 1
+                    continue
+                with bar.aside():
+                    click.echo(json.dumps(as_json(found)) if output == "json" else as_text(found))
+            if summary.events == before[0] and len(summary.rejected) > before[1]:
+                empty.append(f"{file} holds no event that can be understood: {summary.rejected[before[1]]}")
     if output == "json":
         click.echo(json.dumps({"summary": summary_json(summary)}))
     else:

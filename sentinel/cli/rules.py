@@ -21,6 +21,7 @@ from sentinel.cli.output import (
     sarif_of_problems,
     text_of_problem,
 )
+from sentinel.cli.rules_diff import diff
 from sentinel.cli.rules_test import test_
 from sentinel.errors import Problem
 from sentinel.resources import PACKS, Source, pack_path, packs_dir, read_sources
@@ -35,6 +36,9 @@ _PATHS = click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 @click.group()
 def rules() -> None:
     """Validate, test and list rules."""
+
+
+rules.add_command(diff)
 
 
 @rules.command()

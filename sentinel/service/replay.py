@@ -6,7 +6,7 @@ File → events → engine → transitions with advice → who asked. Each file 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,12 +45,21 @@ class Found:
 
 
 def replay(
-    path: Path, rules: RuleSet, summary: Summary, *, dictionary: Dictionary, framework: str | None = None
+    path: Path,
+    rules: RuleSet,
+    summary: Summary,
+    *,
+    dictionary: Dictionary,
+    framework: str | None = None,
+    on_read: Callable[[int], None] | None = None,
 ) -> Iterator[Found]:
-    """The transitions of one recording, as they happen. Adds to `summary`. Raises UsageError for an unreadable file."""
+    """The transitions of one recording, as they happen. Adds to `summary`. Raises UsageError for an unreadable file.
+
+    `on_read` is told now and then how many bytes more have been read.
+    """
     engine = Engine(rules, dictionary=dictionary)
     summary.files += 1
-    for found in _events(path, summary, framework):
+    for found in events(path, summary, framework, on_read):
         for transition in engine.handle(found):
             summary.transitions += 1
             if transition.state == "firing":
@@ -63,9 +72,12 @@ def replay(
         }
 
 
-def _events(path: Path, summary: Summary, framework: str | None) -> Iterator[Event]:
+def events(
+    path: Path, summary: Summary, framework: str | None, on_read: Callable[[int], None] | None = None
+) -> Iterator[Event]:
+    """The events of one recording, as an engine is to take them. Adds to `summary`. Raises UsageError."""
     told: set[str] = set()
-    for item in read_recording(path):
+    for item in read_recording(path, on_read):
         if isinstance(item, DecodeError):
             summary.rejected.append(str(item))
             continue

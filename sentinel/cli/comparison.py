@@ -1,0 +1,284 @@
+"""Two sets of rules compared on recorded runs: played, compared, and shown as text, Markdown and JSON."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+from sentinel.cli.output import JSON_VERSION, clean, counted, table
+from sentinel.cli.progress import progress
+from sentinel.cli.score import check_courses, json_of_tally
+from sentinel.errors import UsageError
+from sentinel.resources import Source, read_sources
+from sentinel.rules.loader import load_rules
+from sentinel.score.course import Course, Episode
+from sentinel.score.difference import Difference, compare_courses
+from sentinel.score.edits import RuleEdit, compare_rules
+from sentinel.score.index import Labelled
+from sentinel.score.tally import Score, score
+from sentinel.score.verdict import judge
+from sentinel.service.courses import Job, courses
+from sentinel.service.revision import PREFIX, read_revision
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All that a diff found. `before`, `after`: the scores, when the recordings are labelled."""
+
+    rules: tuple[RuleEdit, ...]
+    files: int
+    alerts: tuple[Difference, ...]
+    before: Score | None = None
+    after: Score | None = None
+
+    def count(self, fate: str) -> int:
+        return sum(alert.fate == fate for alert in self.alerts)
+
+    @property
+    def changed(self) -> list[Difference]:
+        return [alert for alert in self.alerts if alert.fate != "kept"]
+
+
+def compare(
+    sources: Sequence[Sequence[Source]],
+    paths: Sequence[Path],
+    labelled: Sequence[Labelled],
+    *,
+    index: Path | None,
+    framework: str | None,
+    processes: int,
+) -> Comparison:
+    """Play every recording through both sets of rules. Raises RuleError, UsageError, InputError."""
+    old, new = (load_rules(each) for each in sources)
+    # A recording goes through both sets one after the other, so that a long list of them can be told as it comes.
+    plays = [Job(path, str(path), rules) for path in paths for rules in (0, 1)]
+    with progress("comparing", sum(job.size for job in plays)) as bar:
+        played = list(courses(plays, sources, framework=framework, processes=processes, on_read=bar.advance))
+    before, after = played[::2], played[1::2]
+    _check_understood(after)
+    alerts = tuple(alert for pair in zip(before, after, strict=True) for alert in compare_courses(*pair))
+    scores: tuple[Score | None, Score | None] = (None, None)
+    if index is not None:
+        check_courses(labelled, after)
+        scores = (
+            score((judge(*pair) for pair in zip(labelled, before, strict=True)), old.rules),
+            score((judge(*pair) for pair in zip(labelled, after, strict=True)), new.rules),
+        )
+    return Comparison(compare_rules(old, new), len(paths), alerts, *scores)
+
+
+def rules_of(given: str) -> list[Source]:
+    """The rule files of a path, a pack, or `git:REVISION:PATH`. Raises UsageError."""
+    return read_revision(given) if given.startswith(PREFIX) else read_sources([given])
+
+
+def recordings_of(given: Sequence[str]) -> list[Path]:
+    """The files that paths stand for, a folder for its `*.jsonl`. Raises UsageError for what is not there."""
+    found: list[Path] = []
+    missing: list[str] = []
+    for name in given:
+        path = Path(name)
+        inside = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+        found += inside
+        if not inside or not inside[0].is_file():
+            missing.append(
+                f"there is no recording (*.jsonl) in {name}" if path.is_dir() else f"there is no file {name}"
+            )
+    if missing:
+        raise UsageError(clean("; ".join(missing)))
+    return list(dict.fromkeys(found))
+
+
+def _check_understood(found: Sequence[Course]) -> None:
+    """A guard must not pass because it was given something else."""
+    empty = [
+        f"{course.file} holds no event that can be understood: {course.fault}" for course in found if _empty(course)
+    ]
+    if empty:
+        raise UsageError(clean("; ".join(empty)))
+
+
+def _empty(course: Course) -> bool:
+    return bool(course.rejected) and not course.steps and not course.episodes
+
+
+# --- text ------------------------------------------------------------------------------------------------
+
+SIGNS = {"added": "+", "removed": "-", "moved": "~", "changed": "~", "reworded": "~"}
+
+
+def text_of_comparison(found: Comparison) -> str:
+    """What changed in the rules, then in the alerts of each recording, then the counts."""
+    blocks = [[line for rule in found.rules if rule.change != "unchanged" for line in _rule_lines(rule)]]
+    for file, alerts in groupby(found.changed, lambda alert: alert.file):
+        blocks.append([clean(file), *(f"  {SIGNS[alert.fate]} {clean(_alert_line(alert))}" for alert in alerts)])
+    blocks.append([_counts(found)])
+    if found.before is not None and found.after is not None:
+        blocks.append([table([("", "OLD", "NEW"), *score_rows(found.before, found.after)])])
+    return "\n\n".join("\n".join(block) for block in blocks if block)
+
+
+def _rule_lines(rule: RuleEdit) -> list[str]:
+    lines = [f"{SIGNS[rule.change]} rule {rule.name}: {rule.change}"]
+    if rule.change == "changed":
+        lines += [f"    {edit.key}: {_or_none(edit.before)} → {_or_none(edit.after)}" for edit in rule.edits]
+    return [clean(line) for line in lines]
+
+
+def _or_none(text: str) -> str:
+    return text or "(none)"
+
+
+def _counts(found: Comparison) -> str:
+    kinds = Counter(rule.change for rule in found.rules)
+    rules = ", ".join(f"{count} {kind}" for kind, count in kinds.items()) or "none"
+    alerts = ", ".join(f"{found.count(fate)} {fate}" for fate in ("added", "removed", "moved", "kept"))
+    return f"rules: {rules}\nalerts on {counted(found.files, 'recording')}: {alerts}"
+
+
+def _alert_line(alert: Difference) -> str:
+    name = alert.episode.alert + "".join(f" {key}={value}" for key, value in alert.episode.labels)
+    before, after = alert.before, alert.after
+    if before is None or after is None:
+        return f"{name}: {_told(alert.episode)}"
+    facts = (
+        (_moments(before), _moments(after)),
+        (f"onset {before.onset_step}", f"onset {after.onset_step}"),
+        (_ending(before), _ending(after)),
+    )
+    return f"{name}: " + ", ".join(old if old == new else f"{old} → {new}" for old, new in facts)
+
+
+def _told(episode: Episode) -> str:
+    return f"{_moments(episode)}, onset {episode.onset_step}, {_ending(episode)}"
+
+
+def _moments(episode: Episode) -> str:
+    return ", ".join(f"{moment.severity} at {moment.step}" for moment in episode.moments)
+
+
+def _ending(episode: Episode) -> str:
+    return "firing to the end" if episode.ending is None else f"{episode.ending.state} at {episode.ending.step}"
+
+
+def score_rows(before: Score, after: Score) -> list[tuple[str, str, str]]:
+    """What two scores say of the same recordings, line by line."""
+
+    def row(name: str, read: Any) -> tuple[str, str, str]:
+        return name, read(before), read(after)
+
+    def rate(value: float | None) -> str:
+        return "-" if value is None else f"{value:.2f}"
+
+    return [
+        row("detected", lambda each: f"{each.total.detected} of {each.total.broken}"),
+        row("missed", lambda each: str(len(each.total.missed))),
+        row("median delay, rows", lambda each: "-" if each.total.rows is None else f"{each.total.rows.median:g}"),
+        row("healthy runs alarmed", lambda each: f"{each.total.alarmed} of {each.healthy.runs}"),
+        row("alarms before an onset", lambda each: str(each.total.early_alarms)),
+        row("false alarms per 1,000 healthy steps", lambda each: rate(each.total.per_1000_steps)),
+    ]
+
+
+# --- markdown --------------------------------------------------------------------------------------------
+
+MOST_ROWS = 200
+"""Alerts in a comment; GitHub takes 65,536 characters."""
+
+
+def markdown_of_comparison(found: Comparison) -> str:
+    """A comment for a pull request: the counts first, the rest folded."""
+    changed = [rule for rule in found.rules if rule.change != "unchanged"]
+    fates = ", ".join(f"**{found.count(fate)}** {fate}" for fate in ("added", "removed", "moved"))
+    lines = [f"### Alerts on {counted(found.files, 'recording')}: {fates}, {found.count('kept')} kept"]
+    if found.before is not None and found.after is not None:
+        lines += ["", "| | old | new |", "| --- | --- | --- |"]
+        lines += [f"| {name} | {old} | {new} |" for name, old, new in score_rows(found.before, found.after)]
+    if found.changed:
+        shown = found.changed[:MOST_ROWS]
+        lines += ["", "<details><summary>Alerts</summary>", "", "| | recording | alert |", "| --- | --- | --- |"]
+        lines += [f"| {alert.fate} | {_cell(alert.file)} | {_cell(_alert_line(alert))} |" for alert in shown]
+        if len(found.changed) > len(shown):
+            lines.append(f"| | | and {len(found.changed) - len(shown)} more |")
+        lines += ["", "</details>"]
+    if changed:
+        lines += ["", "<details><summary>Rules</summary>", "", "| rule | | old | new |", "| --- | --- | --- | --- |"]
+        for rule in changed:
+            if rule.change in ("added", "removed"):
+                lines.append(f"| {_cell(rule.name)} | {rule.change} | | |")
+            for edit in rule.edits:
+                lines.append(f"| {_cell(rule.name)} | {edit.key} | {_code(edit.before)} | {_code(edit.after)} |")
+        lines += ["", "</details>"]
+    return "\n".join(lines)
+
+
+def _cell(text: str) -> str:
+    """A text as itself inside a cell of a table: what Markdown or HTML would read is escaped."""
+    escaped = "".join(f"\\{character}" if character in "\\`*_[]|~#" else character for character in clean(text))
+    return escaped.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("@", "&#64;")
+
+
+def _code(text: str) -> str:
+    return f"<code>{_cell(text)}</code>" if text else ""
+
+
+# --- JSON ------------------------------------------------------------------------------------------------
+
+
+def json_of_comparison(found: Comparison) -> dict[str, Any]:
+    """The shape that docs/score.md promises."""
+    result: dict[str, Any] = {
+        "version": JSON_VERSION,
+        "files": found.files,
+        "rules": [
+            {
+                "name": rule.name,
+                "change": rule.change,
+                "edits": [{"key": edit.key, "before": edit.before, "after": edit.after} for edit in rule.edits],
+            }
+            for rule in found.rules
+        ],
+        "alerts": [_json_of_alert(alert) for alert in found.changed],
+        "counts": {fate: found.count(fate) for fate in ("added", "removed", "moved", "kept")},
+        "score": None,
+    }
+    if found.before is not None and found.after is not None:
+        result["score"] = {"before": _json_of_score(found.before), "after": _json_of_score(found.after)}
+    return result
+
+
+def _json_of_alert(alert: Difference) -> dict[str, Any]:
+    episode = alert.episode
+    return {
+        "file": alert.file,
+        "change": alert.fate,
+        "run": episode.run,
+        "attempt": episode.attempt,
+        "alert": episode.alert,
+        "symptom": episode.symptom,
+        "labels": dict(episode.labels),
+        "before": _json_of_episode(alert.before),
+        "after": _json_of_episode(alert.after),
+    }
+
+
+def _json_of_episode(episode: Episode | None) -> dict[str, Any] | None:
+    if episode is None:
+        return None
+    end = episode.ending
+    return {
+        "severity": episode.severity,
+        "step": episode.step,
+        "onset_step": episode.onset_step,
+        "fired": [{"severity": moment.severity, "step": moment.step} for moment in episode.moments],
+        "ended": None if end is None else {"state": end.state, "step": end.step},
+        "source": episode.source,
+    }
+
+
+def _json_of_score(result: Score) -> dict[str, Any]:
+    return json_of_tally(result.total)
