@@ -17,7 +17,7 @@ from sentinel.resources import Source, read_sources
 from sentinel.rules.loader import load_rules
 from sentinel.score.course import Course, Episode
 from sentinel.score.difference import Difference, compare_courses
-from sentinel.score.edits import RuleEdit, compare_rules
+from sentinel.score.edits import WORDS, RuleEdit, compare_rules
 from sentinel.score.index import Labelled
 from sentinel.score.tally import Score, score
 from sentinel.score.verdict import judge
@@ -124,8 +124,12 @@ def text_of_comparison(found: Comparison) -> str:
 
 def _rule_lines(rule: RuleEdit) -> list[str]:
     lines = [f"{SIGNS[rule.change]} rule {rule.name}: {rule.change}"]
-    if rule.change == "changed":
-        lines += [f"    {edit.key}: {_or_none(edit.before)} → {_or_none(edit.after)}" for edit in rule.edits]
+    lines += [
+        f"    {edit.key}: {_or_none(edit.before)} → {_or_none(edit.after)}"
+        for edit in rule.edits
+        if edit.key not in WORDS
+    ]
+    lines += [f"    {edit.key}: other words" for edit in rule.edits if edit.key in WORDS]
     return [clean(line) for line in lines]
 
 
@@ -211,7 +215,8 @@ def markdown_of_comparison(found: Comparison) -> str:
             if rule.change in ("added", "removed"):
                 lines.append(f"| {_cell(rule.name)} | {rule.change} | | |")
             for edit in rule.edits:
-                lines.append(f"| {_cell(rule.name)} | {edit.key} | {_code(edit.before)} | {_code(edit.after)} |")
+                both = "other words | " if edit.key in WORDS else f"{_code(edit.before)} | {_code(edit.after)}"
+                lines.append(f"| {_cell(rule.name)} | {edit.key} | {both} |")
         lines += ["", "</details>"]
     return "\n".join(lines)
 

@@ -22,8 +22,11 @@ from sentinel.rules.loader import load_rules
 from sentinel.score.course import Course, CourseRecorder
 from sentinel.service.replay import Summary, events
 
-WORTH_A_PROCESS = 4_000_000
-"""Bytes of recordings below which another process costs more than it brings: about a third of a second's work."""
+WORTH_A_PROCESS = 50_000_000
+"""Bytes of recordings below which another process costs more than it brings: it imports and loads the rules anew."""
+
+BEGINNING = 1_000_000
+"""Bytes that it costs as much to play as to compile the rules for a recording's metrics."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +109,8 @@ class _Player:
 
 
 def _worthwhile(jobs: Sequence[Job]) -> int:
-    size = sum(job.size for job in jobs)
-    return max(min(_cores(), size // WORTH_A_PROCESS), 1)
+    work = sum(job.size + BEGINNING for job in jobs)
+    return max(min(_cores(), work // WORTH_A_PROCESS), 1)
 
 
 def _cores() -> int:
