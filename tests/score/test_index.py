@@ -104,10 +104,10 @@ def test_all_faults_are_said_at_once_up_to_a_bound():
     assert len(reading.problems) == MAX_PROBLEMS
 
 
-@given(
-    st.text()
-    | st.lists(st.sampled_from(["file", "labels", "onset", "\t", "\n", "nan", "x", ";", "-", "7"])).map("".join)
-)
+PIECES = st.sampled_from(["file", "labels", "onset", "\t", "\n", "nan", "healthy", "x", ";", "-", "7"])
+
+
+@given(st.text() | st.lists(PIECES).map("".join) | st.lists(PIECES).map(lambda rest: "file\tlabels\n" + "".join(rest)))
 def test_any_text_gives_runs_or_problems_and_never_an_exception(text):
     reading = read_index(text, "INDEX.tsv")
     assert reading.runs or reading.problems
