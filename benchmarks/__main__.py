@@ -13,11 +13,13 @@ import structlog
 
 from benchmarks.imports import imports
 from benchmarks.latency import latency
+from benchmarks.marginal import marginal
 from benchmarks.memory import memory
 from benchmarks.replay import replayed
 from benchmarks.report import Figure, machine, save, show
 from benchmarks.stopwatch import calibrate
 from benchmarks.throughput import throughput
+from benchmarks.validation import validated
 from benchmarks.workload import Workload
 from sentinel.bus.embedded import EmbeddedServer
 
@@ -48,6 +50,8 @@ def _measures(*, quick: bool) -> Iterable[tuple[str, list[Figure]]]:
             yield "CPU per event: 30 metrics, 30 rules", found
         yield "Latency on an idle daemon", asyncio.run(latency(server, 2 if quick else 40))
     yield "Memory", memory(traced=2 if quick else 30, resident=100 if quick else 1000)
+    yield "One more rule", marginal(load, rounds=rounds, events=events)
+    yield "Validation", validated(60 if quick else 500, 1 if quick else 5)
     yield "Replay", replayed(load, 1000 if quick else 100_000)
     yield "Imports", imports(1 if quick else 7)
 

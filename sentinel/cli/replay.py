@@ -30,7 +30,6 @@ SCHEMA_VERSION = 1
 @click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--pending/--no-pending", default=False, help="Show alerts that have begun but not fired, too.")
 @click.option("--fail-on", type=click.Choice(SEVERITIES), help="Exit 1 if an alert of at least this severity fired.")
-@click.option("--jobs", type=click.IntRange(min=0), default=0, help="With --score: processes. Default: as it pays.")
 @scoring_options
 def replay(
     files: tuple[Path, ...],
@@ -39,7 +38,6 @@ def replay(
     output: str,
     pending: bool,
     fail_on: Severity | None,
-    jobs: int,
     scoring: Scoring,
 ) -> None:
     """Play recorded runs (JSONL) through the rules, at full speed and without Redis or Slack.
@@ -57,7 +55,7 @@ def replay(
     if scoring.index is not None:
         if pending or fail_on is not None:
             raise UsageError("--pending and --fail-on do not go with --score; its gates are --min-detected and others")
-        score_recordings(files, sources, scoring, framework=framework, processes=jobs, output=output)
+        score_recordings(files, sources, scoring, framework=framework, output=output)
         return
     rules = load_rules(sources, dictionary)
     # Pipes are welcome too: `sentinel replay <(zcat run.jsonl.gz)`.

@@ -44,10 +44,11 @@ class Share(click.ParamType[float]):
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """What `replay` was asked for beside plain replay. `jobs`: 0 lets the size of the work decide."""
+    """What `replay` was asked for beside plain replay. `processes`: 0 lets the size of the work decide."""
 
     index: Path | None
     terms: Terms
+    processes: int
     least_detected: float | None
     most_false_alarms: float | None
 
@@ -58,6 +59,7 @@ def scoring_options(command: Callable[..., None]) -> Callable[..., None]:
     def with_scoring(
         *arguments: Any,
         score: Path | None,
+        jobs: int,
         tolerance: int,
         within: int | None,
         min_detected: float | None,
@@ -67,6 +69,7 @@ def scoring_options(command: Callable[..., None]) -> Callable[..., None]:
         alone = [
             name
             for name, given in (
+                ("--jobs", jobs > 0),
                 ("--tolerance", tolerance > 0),
                 ("--within", within is not None),
                 ("--min-detected", min_detected is not None),
@@ -76,7 +79,7 @@ def scoring_options(command: Callable[..., None]) -> Callable[..., None]:
         ]
         if score is None and alone:
             raise UsageError(f"{', '.join(alone)} {'goes' if len(alone) == 1 else 'go'} with --score INDEX")
-        scoring = Scoring(score, Terms(tolerance, within), min_detected, max_false_alarms)
+        scoring = Scoring(score, Terms(tolerance, within), jobs, min_detected, max_false_alarms)
         command(*arguments, scoring=scoring, **others)
 
     with_scoring.__doc__ = command.__doc__
@@ -106,6 +109,7 @@ _OPTIONS = (
         metavar="ROWS",
         help="With --score: logged rows after the onset within which an alert is in time. Default: any.",
     ),
+    click.option("--jobs", type=click.IntRange(min=0), default=0, help="With --score: processes. Default: as it pays."),
     click.option(
         "--min-detected", type=Share(), metavar="95%", help="With --score: exit 1 if a smaller share is detected."
     ),
@@ -125,7 +129,6 @@ def score_recordings(
     scoring: Scoring,
     *,
     framework: str | None,
-    processes: int,
     output: str,
 ) -> None:
     """Play, judge, print. Exits 1 when a gate is not passed.
@@ -137,7 +140,7 @@ def score_recordings(
     runs = chosen_runs(scoring.index, files)
     jobs = [Job(path, run.file) for run, path in runs]
     with progress("scoring", sum(job.size for job in jobs)) as bar:
-        found = list(courses(jobs, [sources], framework=framework, processes=processes, on_read=bar.advance))
+        found = list(courses(jobs, [sources], framework=framework, processes=scoring.processes, on_read=bar.advance))
     labelled = [run for run, _ in runs]
     check_courses(labelled, found)
     result = score(

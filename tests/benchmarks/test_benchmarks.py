@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.__main__ import main
+from benchmarks.marginal import KINDS
 from benchmarks.workload import METRICS, Workload, entry_id, rules
 from sentinel.decode import decode, entry_time
 from sentinel.engine.engine import Engine
@@ -35,11 +36,16 @@ def test_a_quick_run_prints_and_saves_every_figure(
         "XADD to the Slack request: median",
         "one run of 30 metrics, windows of 100: allocated",
         "replay of 1,000 steps through 30 rules",
+        "replay through the pack grpo / floor",
+        "60 rules: read and check",
+        "a threshold: one more rule / floor",
         "from sentinel import Publisher",
         "sentinel --version, the whole process",
     ):
         assert promised in names
-    assert all(figure["value"] > 0 for figure in saved["figures"])
+    # What one more rule costs is a difference, which a busy machine can turn round in a single short round.
+    differences = tuple(name for name, _ in KINDS)
+    assert all(figure["value"] > 0 for figure in saved["figures"] if not figure["name"].startswith(differences))
 
 
 def test_the_load_is_thirty_metrics_and_thirty_rules_that_can_all_be_evaluated_and_stay_silent() -> None:
