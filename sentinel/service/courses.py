@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
 from sentinel.engine.engine import Engine
 from sentinel.engine.program import Program
+from sentinel.errors import UsageError
 from sentinel.events import StepMetrics
 from sentinel.metrics import default
 from sentinel.resources import Source
@@ -68,6 +70,11 @@ def courses(
             for job, course in zip(jobs, pool.map(_play, jobs), strict=True):
                 on_read(job.size)
                 yield course
+        except BrokenProcessPool:
+            message = (
+                "a process that played recordings was killed, perhaps for want of memory: try --jobs 1"
+            )
+            raise UsageError(message) from None
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
 
