@@ -30,7 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("sentinel.cli.demo:demo", "See a real run fail and the alert it raises, in half a minute."),
     "replay": ("sentinel.cli.replay:replay", "Play recorded runs through the rules."),
     "publish": ("sentinel.cli.publish:publish", "Send one event from a shell."),
-    "rules": ("sentinel.cli.rules:rules", "Validate, test and list rules."),
+    "rules": ("sentinel.cli.rules:rules", "Validate, test, compare and list rules."),
     "init": ("sentinel.cli.init:init", "Write a commented configuration file."),
     "metrics": ("sentinel.cli.metrics:metrics", "Look up what a metric is and what trainers call it."),
 }

@@ -1,4 +1,4 @@
-"""`sentinel rules`: validate, test, list, schema. None of them needs Redis, Slack or a secret."""
+"""`sentinel rules`: validate, test, diff, list, schema. None of them needs Redis, Slack or a secret."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PATHS = click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 
 @click.group()
 def rules() -> None:
-    """Validate, test and list rules."""
+    """Validate, test, compare and list rules."""
 
 
 rules.add_command(diff)

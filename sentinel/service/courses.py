@@ -71,9 +71,7 @@ def courses(
                 on_read(job.size)
                 yield course
         except BrokenProcessPool:
-            message = (
-                "a process that played recordings was killed, perhaps for want of memory: try --jobs 1"
-            )
+            message = "a process that played recordings was killed, perhaps for want of memory: try --jobs 1"
             raise UsageError(message) from None
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
