@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from sentinel.engine.bind import Instance, SeriesName, applies, bind
-from sentinel.events import Event, RunFinished, RunStarted, Sample, StepMetrics
+from sentinel.engine.bind import Instance, SeriesName, bind
+from sentinel.events import Event, Phase, RunFinished, RunStarted, Sample, StepMetrics
 from sentinel.metrics import default
 from sentinel.rules.expression.nodes import (
     Arithmetic,
@@ -24,6 +24,7 @@ from sentinel.rules.expression.nodes import (
     Context,
     Duration,
     Extent,
+    InPhase,
     Logic,
     Metric,
     Negative,
@@ -100,6 +101,10 @@ class Attempt:
 class OracleRun:
     def __init__(self, run: str, rules: RuleSet) -> None:
         self.id = run
+        self.phases: list[tuple[int | None, str]] = []
+        """What was said, in order. An attempt's first step settles those without a step."""
+        self.unsettled = 0
+        """How many of them were said before an attempt's first step."""
         self.rules = rules
         self.labels: dict[str, str] = {}
         self.config: dict[str, Any] = {}
@@ -136,6 +141,10 @@ class OracleRun:
                     self.attempt.origin = now
                 self.sequence += 1
                 said += self.row(metrics, now)
+            case Phase(name=name, step=step):
+                self.phases.append((self.attempt.step if step is None and self.attempt.step >= 0 else step, name))
+                if self.attempt.step < 0:
+                    self.unsettled += 1
             case RunStarted():
                 if self.attempt.step >= 0:
                     said += self.restart(now)
@@ -164,6 +173,7 @@ class OracleRun:
             if self.attempt.first_step is None:
                 self.attempt.first_step = step
                 self.attempt.origin = now
+                self.settle_phases(step)
                 self.learned = {call: rewound(call, history, step) for call, history in self.learned.items()}
             self.sequence += 1
             self.attempt.step = step
@@ -179,11 +189,40 @@ class OracleRun:
         self.status = "running"
         return said
 
+    def settle_phases(self, step: int) -> None:
+        """An attempt goes on from `step`: what lay after it is gone, what was said since counts."""
+        before = len(self.phases) - self.unsettled
+        said = self.phases[before:]
+        self.phases = [(begun, name) for begun, name in self.phases[:before] if begun <= step]
+        for begun, name in said:
+            if begun is not None or self.phase_at(step) is None or self.phase_at(step)[1] != name:
+                self.phases.append((step if begun is None else begun, name))
+        self.unsettled = 0
+
+    def phase_at(self, step: int) -> tuple[int, str] | None:
+        """The newest word about `step` and what comes after it: of those that begin by then, the one said last,
+        unless one said before it begins later and no later word took that back."""
+        settled = self.phases[: len(self.phases) - self.unsettled]
+        valid = [
+            (begun, name)
+            for at, (begun, name) in enumerate(settled)
+            if begun <= step and not any(later <= begun for later, _ in settled[at + 1 :])
+        ]
+        return max(valid, default=None, key=lambda entry: entry[0])
+
+    def phase(self) -> str | None:
+        step, planned = self.attempt.step, self.config.get("max_steps")
+        if (said := self.phase_at(step)) is not None:
+            return said[1]
+        if planned is None or step < 0:
+            return None
+        return "early" if step / planned < 1 / 3 else "middle" if step / planned < 2 / 3 else "late"
+
     def bind(self) -> None:
         self.bound = True
         series = list(self.series.values())
         self.instances = [
-            found for rule in self.rules if applies(rule, self.labels) for found in bind(rule, series, default())
+            found for rule in self.rules.selected(self.labels) for found in bind(rule, series, default())
         ]
         kept = {instance.key for instance in self.instances}
         gone = [key for key in self.episodes if key not in kept]
@@ -246,6 +285,9 @@ class OracleRun:
         truths = tuple(moment.truth(condition) for _, condition in instance.conditions)
         episode = self.episodes.get(instance.key)
         rule, said = instance.rule, []
+        if rule.phases and self.phase() not in rule.phases and (episode is None or episode.level < 0):
+            self.episodes.pop(instance.key, None)
+            return []
         if episode is None:
             if True not in truths:
                 return []
@@ -335,7 +377,8 @@ class OracleRun:
     def dues(self, instance: Instance) -> Iterator[float]:
         """When the answer of an instance that waits for silence changes by itself."""
         waits = list(waits_of(instance))
-        for name, seconds in waits:
+        for name, wait in waits:
+            seconds = wait if isinstance(wait, float) else Moment(self, self.time).number(wait)
             since = self.attempt.logged[name][1] if name in self.attempt.logged else self.attempt.origin
             yield from self.ahead(since + seconds)
         episode, rule = self.episodes.get(instance.key), instance.rule
@@ -391,6 +434,9 @@ class Moment:
             case Logic(op="or", parts=parts):
                 found = [self.truth(part) for part in parts]
                 return True if True in found else None if None in found else False
+            case InPhase(name=name, other=other):
+                phase = self.run.phase()
+                return None if phase is None else phase != name if other else phase == name
             case Call(function="nonfinite", argument=Metric(name=name)):
                 return name in self.run.bad
             case Call(function="absent", argument=Metric(name=name), window=Extent(axis=Axis.TIME, size=size)):
@@ -412,6 +458,9 @@ class Moment:
                 return value
             case Context(name="step"):
                 return float(self.run.attempt.step)
+            case Context(name="phase_step"):
+                said = self.run.phase_at(self.run.attempt.step)
+                return math.nan if said is None else float(self.run.attempt.step - said[0])
             case Context(name="progress"):
                 return self.run.attempt.step / self.run.config["max_steps"] if self.run.config else math.nan
             case Context(name="config.beta"):
@@ -535,8 +584,8 @@ def asks_about_silence(instance: Instance) -> bool:
     return any(call.function == "nonfinite" or issubclass(FUNCTIONS[call.function], Probe) for call in calls)
 
 
-def waits_of(instance: Instance) -> Iterator[tuple[str, float]]:
-    """(series, seconds) of each silence that an instance waits for."""
+def waits_of(instance: Instance) -> Iterator[tuple[str, float | Node]]:
+    """(series, seconds) of each silence that an instance waits for; the seconds may hang on the time of a step."""
     for expression in instance.expressions():
         for node in walk(expression):
             match node:
@@ -545,4 +594,6 @@ def waits_of(instance: Instance) -> Iterator[tuple[str, float]]:
                 case Compare(left=Call(function="age", argument=Metric(name=name)), right=Duration(seconds=size)):
                     yield name, size
                 case Compare(left=Duration(seconds=size), right=Call(function="age", argument=Metric(name=name))):
+                    yield name, size
+                case Compare(left=Call(function="age", argument=Metric(name=name)), right=size):
                     yield name, size

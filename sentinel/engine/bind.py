@@ -75,11 +75,6 @@ def name_series(name: str, labels: Labels, raw: str) -> SeriesName:
     return SeriesName(name, labels, raw)
 
 
-def applies(rule: Rule, facts: Mapping[str, str]) -> bool:
-    """Whether a run carries all that the rule's `where` asks for. `facts`: its labels and its framework."""
-    return all(facts.get(key) == value for key, value in rule.where.items())
-
-
 def bind(rule: Rule, series: Sequence[SeriesName], dictionary: Dictionary) -> list[Instance]:
     """The instances of a rule over a run's series; none when a wild metric matches nothing yet."""
     metrics = rule.metrics()

@@ -1,6 +1,6 @@
 """From a plan to one Python function: every statistic and every rule of a run in line.
 
-    kernel(slots, records, bad, get, rel, step, time, origin, held, shared, constants) -> hits | None
+    kernel(slots, records, bad, get, rel, step, time, origin, held, shared, constants, phases) -> hits | None
 
 - `slots`: the run's objects in the order of `Plan.keys`; `records`: one alert record or None per instance.
 - `bad`: names of series whose newest value is not a number.
@@ -10,6 +10,7 @@
 - `shared`: the array of steps that series share (`sentinel.stats.shared_steps`), with this event's step in it; None
   when the event has no value of theirs.
 - `constants`: the numbers that the run's configuration states, by the names that rules give them.
+- `phases`: what the trainer said of the run's phases (`sentinel.engine.phases`).
 - hits: `[(instance index, (truth per severity), truth of until), ...]`, by index, for instances that need the
   lifecycle's attention: a condition holds, or a record exists. A truth is True, False or None (unknown).
 
@@ -31,7 +32,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from sentinel.engine.bind import Instance
-from sentinel.engine.context import PROGRESS
+from sentinel.engine.context import PHASE_STEP, PROGRESS
 from sentinel.engine.inline import call_arguments, globals_of, inline_expression, inline_statements
 from sentinel.engine.plan import (
     STEP_TIME,
@@ -49,6 +50,7 @@ from sentinel.rules.expression.nodes import (
     Compare,
     Context,
     Duration,
+    InPhase,
     Logic,
     Metric,
     Negative,
@@ -145,7 +147,7 @@ class _Compiler:
         return kernel, text
 
     def _beginning(self) -> list[str]:
-        lines = ["def kernel(slots, records, bad, get, rel, step, time, origin, held, shared, constants):"]
+        lines = ["def kernel(slots, records, bad, get, rel, step, time, origin, held, shared, constants, phases):"]
         if self.slot:
             lines.append(f"    ({', '.join(self.slot.values())},) = slots")
         lines.append("    hits = None")
@@ -153,6 +155,8 @@ class _Compiler:
         nested = [self.value[key] for key, spec in self.plan.series.items() if not isinstance(spec.source, Metric)]
         if nested:
             lines.append(f"    {' = '.join(nested)} = None")
+        if self.plan.phase:
+            lines.append(f"    phase = phases.at(step, constants.get({PROGRESS!a}, nan))")
         if self.plan.step_time:
             logged = self.keys.get(STEP_SECONDS)
             lines.append(f"    {self.slot[STEP_TIME]}.update(step, time, {f'get({logged!a})' if logged else None})")
@@ -323,6 +327,9 @@ class _Compiler:
         gates = []
         if instance.rule.after:
             gates.append(f"rel >= {instance.rule.after}")
+        if instance.rule.phases:
+            # An alert that fired in its phase is judged until it is over.
+            gates.append(f"phase in {instance.rule.phases!a} or (held and records[{index}] is not None)")
         if self.home is None and not any(_every_event(node) for node in nodes):
             metrics = [metric for node in nodes for metric in metrics_of(node)]
             names = [self.value[key] for metric in metrics if (key := series_key(metric)) in self.value]
@@ -382,6 +389,8 @@ class _Compiler:
                 if op == "!=":
                     return f"({a} < {b} or {a} > {b})"
                 return f"({bound} and {a} {op} {b})" if bound else f"{a} {op} {b}"
+            case InPhase(name=name, other=other):
+                return f"(phase is not None and phase != {name!a})" if other else f"(phase == {name!a})"
             case Logic(op=op, parts=parts):
                 return f"({f' {op} '.join(self._holds(part) for part in parts)})"
             case Not(operand=operand):
@@ -399,6 +408,8 @@ class _Compiler:
                 if op == "==":
                     return f"({a} < {b} or {a} > {b})"
                 return f"{a} == {b}" if op == "!=" else f"{a} {_OPPOSITE[op]} {b}"
+            case InPhase(name=name, other=other):
+                return self._holds(InPhase(name, not other))
             case Logic(op=op, parts=parts):
                 other = " or " if op == "and" else " and "
                 return f"({other.join(self._fails(part) for part in parts)})"
@@ -451,6 +462,8 @@ class _Compiler:
                 return "float(step)"
             case Context(name="step_time"):
                 return f"{self.slot[STEP_TIME]}.value"
+            case Context(name=name) if name == PHASE_STEP:
+                return "phases.since(step)"
             case Context(name=name):
                 constant = f"constants.get({name!a}, nan)"
                 return f"(step / {constant})" if name == PROGRESS else constant

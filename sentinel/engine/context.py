@@ -13,6 +13,10 @@ CONFIG = "config."
 
 PROGRESS = "progress"
 
+PHASE = "phase"
+
+PHASE_STEP = "phase_step"
+
 MAX_STEPS = (
     "max_steps",
     "total_training_steps",
@@ -31,8 +35,12 @@ something else decides."""
 
 def constants_of(expressions: Iterable[Node]) -> tuple[str, ...]:
     """The names in expressions that a run's configuration answers, each once."""
-    found = (node for expression in expressions for node in walk(expression) if isinstance(node, Context))
-    return tuple(dict.fromkeys(node.name for node in found if node.name == PROGRESS or node.name.startswith(CONFIG)))
+    names: dict[str, None] = {}
+    for expression in expressions:
+        for node in walk(expression):
+            if isinstance(node, Context) and (node.name == PROGRESS or node.name.startswith(CONFIG)):
+                names[node.name] = None
+    return tuple(names)
 
 
 def read_constants(config: Mapping[str, Any], names: Iterable[str]) -> dict[str, float]:

@@ -19,14 +19,14 @@ from typing import Any
 from sentinel.engine import snapshot as codec
 from sentinel.engine.bind import Instance, name_series
 from sentinel.engine.compile import Hit
-from sentinel.engine.context import read_constants
+from sentinel.engine.context import PHASE, PROGRESS, read_constants
 from sentinel.engine.delivery import admit
 from sentinel.engine.evaluate import Reader, deciding
 from sentinel.engine.lifecycle import Clock, Record, judge
 from sentinel.engine.notice import Notice
 from sentinel.engine.onset import find_onset
 from sentinel.engine.plan import Slots, build, metric_key, only_nonfinite, series_key
-from sentinel.engine.program import Compiled, NotEvaluable, Program
+from sentinel.engine.program import Compiled, NotEvaluable, Program, Silences
 from sentinel.engine.run_state import Row, RunState, SavedCheckpoint
 from sentinel.engine.transition import Transition
 from sentinel.events import (
@@ -34,6 +34,7 @@ from sentinel.events import (
     ControlAck,
     Event,
     MetricValue,
+    Phase,
     RunFinished,
     RunStarted,
     Sample,
@@ -192,7 +193,10 @@ class Engine:
                 return self._finished(run, event)
             case ControlAck():
                 return NOTHING
-            case _:  # a phase, completions or a heartbeat: the run is alive, which its time already says
+            case Phase():
+                run.phases.begin(event.name, event.step, run.step)
+                return NOTHING
+            case _:  # completions or a heartbeat: the run is alive, which its time already says
                 return NOTHING
 
     def _step(self, run: RunState, event: StepMetrics, time: float) -> Transitions:
@@ -282,7 +286,7 @@ class Engine:
             shared = None
         hits = compiled.kernel(
             run.state, run.records, run.bad, finite.get, rel, run.step, time, run.origin, run.open, shared,
-            run.constants,
+            run.constants, run.phases,
         )  # fmt: skip
         together.turn += 1
         if together.turn % TURNS == 1:
@@ -440,6 +444,11 @@ class Engine:
             instance = run.compiled.instances[index]
             rule = instance.rule
             record = run.records[index]
+            if rule.phases and (record is None or record.level < 0) and not self._in_phase(run, instance):
+                # Outside its phase a rule begins nothing; what fired goes on until it is over.
+                if record is not None:
+                    self._end(run, index)
+                continue
             began = record is None
             if record is None:
                 if not any(truths):
@@ -459,6 +468,12 @@ class Engine:
         if said and run.timed:
             self._schedule(run)
         return said
+
+    @staticmethod
+    def _in_phase(run: RunState, instance: Instance) -> bool:
+        """Whether the run is in a phase of the rule."""
+        phases = instance.rule.phases
+        return not phases or run.phases.at(run.step, run.constants.get(PROGRESS, math.nan)) in phases
 
     def _begin(self, run: RunState, index: int, time: float) -> Record:
         assert run.compiled is not None
@@ -596,7 +611,9 @@ class Engine:
         return breach_time
 
     def _reader(self, run: RunState, time: float) -> Reader:
-        return Reader(run.slots, run.bad, run.constants, rel=run.rel, step=run.step, time=time, origin=run.origin)
+        return Reader(
+            run.slots, run.bad, run.constants, run.phases, rel=run.rel, step=run.step, time=time, origin=run.origin
+        )
 
     def _end_all(self, run: RunState, state: AlertState, time: float) -> list[Transition]:
         """End every open alert without evidence of recovery. Pending ones end in silence."""
@@ -676,6 +693,7 @@ class Engine:
     def _rewind(self, run: RunState, step: int) -> None:
         """The attempt's first step: what was learned and saved before it stays, the rest was another branch."""
         run.checkpoints = [saved for saved in run.checkpoints if saved.step < step or saved.attempt == run.attempt]
+        run.phases.enter(step)
         for slot in run.slots.values():
             if isinstance(slot, RunningFunction):
                 slot.rewind(step)
@@ -748,12 +766,13 @@ class Engine:
         if due < math.inf:
             heappush(self._wakeups, (due, run.id))
 
-    def _due_of(self, run: RunState, index: int, watched: Sequence[tuple[str, float]]) -> float:
-        """When one instance's answer next changes if nothing is logged."""
+    def _due_of(self, run: RunState, index: int, watched: Silences) -> float:
+        """When one instance's answer next changes if nothing is logged. What is unknown falls never due."""
         assert run.compiled is not None
         due = math.inf
-        for key, seconds in watched:
+        for key, wait in watched:
             since = run.slots[key].time
+            seconds = wait if isinstance(wait, float | int) else self._reader(run, run.time).number(wait)
             due = self._sooner(run, due, (since if since == since else run.origin) + seconds)
         record, rule = run.records[index], run.compiled.instances[index].rule
         if record is not None:
@@ -802,7 +821,15 @@ class Engine:
     def not_evaluable(self, run_id: str) -> Sequence[NotEvaluable]:
         """The rules that can say nothing of a run, and what they miss."""
         run = self.runs.get(run_id)
-        return run.compiled.not_evaluable if run is not None and run.compiled is not None else ()
+        if run is None or run.compiled is None:
+            return ()
+        found = run.compiled.not_evaluable
+        if run.phases.begun or PROGRESS in run.constants:
+            return found
+        unphased = {instance.rule.name: None for instance in run.compiled.instances if instance.rule.phases}
+        for entry in found:
+            unphased.pop(entry.rule, None)
+        return (*found, *(NotEvaluable(rule, (PHASE,)) for rule in unphased))
 
     def reader(self, run_id: str) -> Reader:
         """What asks for the value of an expression of a run as of its newest event. KeyError for an unknown run."""

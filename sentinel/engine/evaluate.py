@@ -10,7 +10,8 @@ import math
 from collections.abc import Callable, Mapping, Set
 from typing import Any
 
-from sentinel.engine.context import PROGRESS
+from sentinel.engine.context import PHASE_STEP, PROGRESS
+from sentinel.engine.phases import Phases
 from sentinel.engine.plan import STEP_TIME, part_key, running_key, scale_extent, series_key, window_key
 from sentinel.rules.expression.nodes import (
     Arithmetic,
@@ -18,6 +19,7 @@ from sentinel.rules.expression.nodes import (
     Compare,
     Context,
     Duration,
+    InPhase,
     Logic,
     Metric,
     Negative,
@@ -25,6 +27,7 @@ from sentinel.rules.expression.nodes import (
     Not,
     Number,
     is_condition,
+    walk,
 )
 from sentinel.stats import FUNCTIONS, Nonfinite, Pointwise, Probe, RunningFunction, WindowFunction
 from sentinel.stats.parts import Moments
@@ -41,6 +44,7 @@ class Reader:
         slots: Mapping[str, Any],
         bad: Set[str],
         constants: Mapping[str, float],
+        phases: Phases,
         *,
         rel: int,
         step: int,
@@ -50,13 +54,22 @@ class Reader:
         self.slots = slots
         self.bad = bad
         self.constants = constants
+        self.phases = phases
         self.rel = rel
         self.step = step
         self.time = time
         self.origin = origin
 
+    @property
+    def phase(self) -> str | None:
+        """The run's phase; None when nobody can tell. Needs the planned steps among `constants`."""
+        return self.phases.at(self.step, self.constants.get(PROGRESS, math.nan))
+
     def truth(self, node: Node) -> bool | None:
         match node:
+            case InPhase(name=name, other=other):
+                phase = self.phase
+                return None if phase is None else (phase == name) is not other
             case Compare(op=op, left=left, right=right):
                 a, b = self.number(left), self.number(right)
                 if math.isnan(a) or math.isnan(b):
@@ -127,6 +140,8 @@ class Reader:
         if name == STEP_TIME:
             usual: StepTime = self.slots[STEP_TIME]
             return usual.value
+        if name == PHASE_STEP:
+            return self.phases.since(self.step)
         constant = self.constants.get(name, math.nan)
         return self.step / constant if name == PROGRESS else constant
 
@@ -169,9 +184,14 @@ def deciding(node: Node, reader: Reader) -> tuple[Node, float, float] | None:
         return None
     chosen = next((found for found in comparisons if reader.truth(found)), comparisons[0])
     left, right = chosen.left, chosen.right
-    if isinstance(left, Number | Duration) and not isinstance(right, Number | Duration):
+    if _is_literal(left) and not _is_literal(right):
         left, right = right, left
     return left, reader.number(left), reader.number(right)
+
+
+def _is_literal(node: Node) -> bool:
+    """Whether no series stands in an expression: it is what others are compared with."""
+    return not any(isinstance(found, Metric | Call) for found in walk(node))
 
 
 def _comparisons(node: Node) -> list[Compare]:

@@ -13,13 +13,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sentinel.engine.bind import Instance
-from sentinel.engine.context import constants_of
+from sentinel.engine.context import PROGRESS, constants_of
 from sentinel.metrics import Dictionary
 from sentinel.rules.expression.nodes import (
     Call,
     Context,
     Duration,
     Extent,
+    InPhase,
     Metric,
     Node,
     Not,
@@ -86,6 +87,8 @@ class Plan:
     """Whether a rule asks for `step_time`, which has a slot of its own."""
     constants: tuple[str, ...] = ()
     """Names that a run's configuration answers."""
+    phase: bool = False
+    """Whether a rule asks for the run's phase."""
     places: dict[str, int] = field(default_factory=dict)
     """Where each key's object stands in a run's state; set when the plan is complete."""
 
@@ -149,7 +152,7 @@ def only_nonfinite(instance: Instance) -> bool:
         for node in walk(expression):
             if isinstance(node, Call) and not issubclass(FUNCTIONS[node.function], Nonfinite):
                 return False
-            if isinstance(node, Number | Duration | Context | Not):
+            if isinstance(node, Number | Duration | Context | InPhase | Not):
                 return False
     return all(_metrics_inside_nonfinite(expression) for expression in instance.expressions())
 
@@ -172,6 +175,12 @@ def make_plan(instances: Iterable[Instance], dictionary: Dictionary) -> Plan:
         for expression in instance.expressions():
             _visit(plan, expression, dictionary)
     plan.constants = constants_of(node for instance in plan.instances for node in instance.expressions())
+    plan.phase = any(
+        instance.rule.phases or any(isinstance(node, InPhase) for root in instance.expressions() for node in walk(root))
+        for instance in plan.instances
+    )
+    if plan.phase:
+        plan.constants = tuple(dict.fromkeys([*plan.constants, PROGRESS]))
     plan.places = {key: place for place, key in enumerate(plan.keys)}
     return plan
 

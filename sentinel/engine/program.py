@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from sentinel.engine.bind import Instance, SeriesName, applies, bind
+from sentinel.engine.bind import Instance, SeriesName, bind
 from sentinel.engine.compile import Kernel, compile_plan
 from sentinel.engine.plan import Plan, make_plan, only_nonfinite, series_key
 from sentinel.metrics import Dictionary
@@ -19,6 +19,9 @@ from sentinel.stats.window import Axis
 
 MAX_COMPILED = 256
 """Kinds of runs kept compiled. A cluster has a handful; past this the oldest is compiled again when it returns."""
+
+
+Silences = tuple[tuple[str, float | Node], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +37,14 @@ class Compiled:
     """What runs of one kind share. `dormant`: instances that sleep until a value is not a number.
 
     `timed`: instances whose answer changes while nothing is logged, each with (series slot key, seconds) pairs: so long
-    after that series' newest value they must be looked at.
+    after that series' newest value they must be looked at. Seconds that hang on `step_time` are a tree.
     """
 
     plan: Plan
     kernel: Kernel
     source: str
     dormant: tuple[int, ...]
-    timed: tuple[tuple[int, tuple[tuple[str, float], ...]], ...]
+    timed: tuple[tuple[int, Silences], ...]
     not_evaluable: tuple[NotEvaluable, ...]
     index: Mapping[str, int] = field(default_factory=dict)
 
@@ -60,8 +63,9 @@ class Program:
 
     def compiled(self, series: Sequence[SeriesName], facts: Mapping[str, str]) -> Compiled:
         """The compiled rules for runs that log these series and carry these labels."""
-        selected = tuple(rule for rule in self.rules if applies(rule, facts))
-        kind = (tuple(series), tuple(rule.name for rule in selected))
+        selected = self.rules.selected(facts)
+        # Rules in force live as long as this object, so the identity of each variant tells it from the others.
+        kind = (tuple(series), tuple(map(id, selected)))
         found = self._compiled.get(kind)
         if found is None:
             if len(self._compiled) >= MAX_COMPILED:
@@ -99,9 +103,9 @@ def _compile(rules: Sequence[Rule], series: Sequence[SeriesName], dictionary: Di
     )
 
 
-def _watched(instance: Instance) -> tuple[tuple[str, float], ...] | None:
+def _watched(instance: Instance) -> Silences | None:
     """The silences that an instance waits for; None when it waits for none."""
-    found: list[tuple[str, float]] = []
+    found: list[tuple[str, float | Node]] = []
     for expression in instance.expressions():
         for node in walk(expression):
             if isinstance(node, Call) and node.function == "absent":
@@ -113,11 +117,12 @@ def _watched(instance: Instance) -> tuple[tuple[str, float], ...] | None:
     return tuple(found) or None
 
 
-def _ages(node: Compare) -> list[tuple[str, float]]:
-    sides = (node.left, node.right)
-    durations = [side.seconds for side in sides if isinstance(side, Duration)]
-    calls = [side for side in sides if isinstance(side, Call) and side.function == "age"]
-    return [(series_key(call.argument), seconds) for call in calls for seconds in durations]
+def _ages(node: Compare) -> list[tuple[str, float | Node]]:
+    """The silence that a comparison with `age` waits for. What it is compared with changes at events only."""
+    for side, other in ((node.left, node.right), (node.right, node.left)):
+        if isinstance(side, Call) and side.function == "age":
+            return [(series_key(side.argument), other.seconds if isinstance(other, Duration) else other)]
+    return []
 
 
 def _not_evaluable(rules: Sequence[Rule], instances: Sequence[Instance], keys: Mapping[str, str]) -> list[NotEvaluable]:

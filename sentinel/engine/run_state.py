@@ -13,6 +13,7 @@ import msgspec
 from sentinel.engine.bind import SeriesName
 from sentinel.engine.delivery import Delivery
 from sentinel.engine.lifecycle import Record
+from sentinel.engine.phases import Phases
 from sentinel.engine.program import Compiled
 from sentinel.stats.shared_steps import SharedSteps
 
@@ -104,6 +105,7 @@ class RunState:
     awake: set[int] = field(default_factory=set)
     """Dormant instances with a record: they need judging at every event."""
     checkpoints: list[SavedCheckpoint] = field(default_factory=list)
+    phases: Phases = field(default_factory=Phases)
     deliveries: dict[str, Delivery] = field(default_factory=dict)
     counts: Counts = field(default_factory=Counts)
     due: float = math.inf

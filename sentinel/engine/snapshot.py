@@ -21,6 +21,7 @@ import msgspec
 from sentinel.engine.bind import name_series
 from sentinel.engine.delivery import Delivery
 from sentinel.engine.lifecycle import Record
+from sentinel.engine.phases import Phases
 from sentinel.engine.plan import STEP_TIME, Plan, build, metric_key
 from sentinel.engine.run_state import Counts, RunState, SavedCheckpoint
 from sentinel.errors import SnapshotError
@@ -73,6 +74,7 @@ class _SavedRun(msgspec.Struct):
     records: dict[str, Record]
     slots: dict[str, SlotState]
     together: _SavedSteps
+    phases: Phases = msgspec.field(default_factory=Phases)  # snapshots of before there were phases hold none
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,10 +130,7 @@ def _rebuilt(plan: Plan, saved: Mapping[str, SlotState]) -> dict[str, Any]:
             _restore(window, saved[key])
         elif window.series.values:
             # Its parts must hold what they are to let go of.
-            for part in window.parts:
-                window.renew_part(part)
-            for placed in window.placed:
-                window.renew_part(placed)
+            window.renew()
             window.advance(window.series.step, window.series.time)
     for key, (owner, _) in plan.parts.items():
         if key in saved and owner in saved:
@@ -169,6 +168,7 @@ def _saved(run: RunState) -> _SavedRun:
         records=records,
         slots=slots,
         together=_SavedSteps(list(together.members), _packed(together.steps), together.limit, together.turn),
+        phases=run.phases,
     )
 
 
@@ -185,6 +185,7 @@ def _loaded(saved: _SavedRun) -> LoadedRun:
     run.checkpoints = saved.checkpoints
     run.counts = saved.counts
     run.deliveries = saved.deliveries
+    run.phases = saved.phases
     for key in saved.together.keys:
         saved.slots[metric_key(run.names[key].full)]["steps"] = saved.together.steps
     run.together.limit = saved.together.limit

@@ -31,7 +31,9 @@ class Rule:
     - `keep_firing`: how long it must be over before it resolves.
     - `until`: reset condition; without it, the rule is over when no condition holds.
     - `after`: steps of the attempt during which the rule is not evaluated.
+    - `phases`: names of the phases in which the rule is evaluated; empty: in all of them.
     - `where`: run labels (or `framework`) that a run must carry.
+    - `overrides`: what it is instead for some of these runs; the first that matches counts.
     - `taints`: checkpoints saved from the onset on are suspect.
     - `source`: `file:line` of the rule, shown with each alert.
     """
@@ -44,10 +46,18 @@ class Rule:
     keep_firing: Extent | None = None
     until: Node | None = None
     after: int = 0
+    phases: tuple[str, ...] = ()
     where: Mapping[str, str] = field(default_factory=dict)
     taints: bool = False
     runbook: Runbook = field(default_factory=Runbook)
     source: str = ""
+    overrides: tuple[Override, ...] = ()
+
+    def chosen(self, facts: Mapping[str, str]) -> Rule | None:
+        """What the rule is for a run of these labels, its framework among them; None when it does not apply to it."""
+        if not carries(facts, self.where):
+            return None
+        return next((override.rule for override in self.overrides if carries(facts, override.where)), self)
 
     @property
     def fingerprint(self) -> str:
@@ -59,6 +69,7 @@ class Rule:
                 f"keep_firing_for: {self.keep_firing}",
                 f"until: {self.until}",
                 f"after: {self.after}",
+                *([f"phase: {self.phases}"] if self.phases else []),
             ]
         )
         return hashlib.sha256(text.encode()).hexdigest()[:12]
@@ -80,6 +91,24 @@ class Rule:
 
 
 @dataclass(frozen=True, slots=True)
+class Override:
+    """What a rule is for the runs that carry all of `where`: a rule of the same name, or None where it is off.
+
+    `changes`: the keys that it sets. `source`: `file:line`.
+    """
+
+    where: Mapping[str, str]
+    rule: Rule | None
+    changes: tuple[str, ...]
+    source: str = ""
+
+
+def carries(facts: Mapping[str, str], where: Mapping[str, str]) -> bool:
+    """Whether a run carries all the labels that are asked for."""
+    return all(facts.get(key) == value for key, value in where.items())
+
+
+@dataclass(frozen=True, slots=True)
 class RuleSet:
     """The rules in force, in file order. Names are unique."""
 
@@ -91,8 +120,12 @@ class RuleSet:
     def __len__(self) -> int:
         return len(self.rules)
 
+    def selected(self, facts: Mapping[str, str]) -> tuple[Rule, ...]:
+        """What the rules are for a run of these labels; those that do not apply to it are left out."""
+        return tuple(chosen for rule in self.rules if (chosen := rule.chosen(facts)) is not None)
+
     def named(self, name: str) -> Rule | None:
         return next((rule for rule in self.rules if rule.name == name), None)
 
 
-__all__ = ["SEVERITIES", "Rule", "RuleSet", "Runbook", "Severity"]
+__all__ = ["SEVERITIES", "Override", "Rule", "RuleSet", "Runbook", "Severity", "carries"]

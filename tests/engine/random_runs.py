@@ -5,7 +5,7 @@ import math
 from hypothesis import strategies as st
 from rule_builder import START, rule
 
-from sentinel.events import Event, RunFinished, RunStarted, Sample, StepMetrics
+from sentinel.events import Event, Phase, RunFinished, RunStarted, Sample, StepMetrics
 from sentinel.rules.model import Rule, RuleSet
 
 KEYS = ("kl.ref", "reward.mean", "entropy", "my key/x")
@@ -18,6 +18,7 @@ WINDOWS = st.sampled_from(
 NUMBERS = st.sampled_from(["-1.13", "-0.37", "0.13", "0.71", "1.13"])
 RATIOS = st.sampled_from(["-21.7%", "13.3%", "61.9%", "117.3%"])
 LEVELS = ("mean", "median", "min", "max", "std", "delta", "sum", "first", "last", "count")
+PHASES = st.sampled_from(["early", "middle", "late", "rl-math"])
 ORDERS = st.sampled_from(["<", "<=", ">", ">="])
 
 
@@ -77,7 +78,8 @@ def condition(draw: st.DrawFn, depth: int = 2) -> str:
     if kind == "probe":
         series = draw(SERIES)
         probes = [f"nonfinite({series})", f"absent({series}, 5m)", f"absent({series}, 4 steps)", f"age({series}) > 90s"]
-        return draw(st.sampled_from([*probes, f"age({series}) < 45s", f"seen({series})"]))
+        probes += [f"age({series}) > 2.3 * step_time", f"seen({series})"]
+        return draw(st.sampled_from([*probes, f"age({series}) < 45s"]))
     if kind == "step":
         contexts = ["progress > 24.7%", "config.beta > 0.3", "step_time > 41.3s", "step_time < 13s"]
         contexts += [
@@ -85,6 +87,9 @@ def condition(draw: st.DrawFn, depth: int = 2) -> str:
             "kl.ref * mean(step, 3 steps) > 3.7",
             "kl.ref > config.beta",
             "time.step_s > 1.37 * step_time",
+            f"phase == {draw(PHASES)}",
+            f"phase != {draw(PHASES)}",
+            "phase_step > 3.7",
         ]
         return draw(st.sampled_from([*contexts, f"step {draw(ORDERS)} {draw(st.integers(1, 30))}"]))
     left, right = draw(condition(depth - 1)), draw(condition(depth - 1))
@@ -126,6 +131,7 @@ def random_rule(draw: st.DrawFn, name: str) -> Rule:
         keep_firing=draw(holds),
         until=until,
         after=draw(st.sampled_from([0, 0, 0, 4])),
+        phases=draw(st.sampled_from([(), (), (), ("late",), ("early", "rl-math")])),
         **conditions,
     )
 
@@ -160,7 +166,7 @@ def random_events(draw: st.DrawFn, run: str = "r", max_size: int = 45) -> list[E
         time += draw(st.sampled_from([0.0, 0.5, 30.0, 30.0, 30.0, 60.0, 200.0, -20.0, 301.0, 4000.0]))
         now = time if timed else None
         kind = draw(
-            st.sampled_from(["step"] * 14 + ["again", "late", "back", "gap", "sample", "gpu", "start", "finish"])
+            st.sampled_from(["step"] * 14 + ["again", "late", "back", "gap", "sample", "gpu", "start", "finish", "phase"])
         )
         if kind in ("step", "gap"):
             step += 1 if kind == "step" else draw(st.integers(2, 30))
@@ -175,6 +181,9 @@ def random_events(draw: st.DrawFn, run: str = "r", max_size: int = 45) -> list[E
         elif kind == "start":
             config = draw(st.sampled_from([{}, {"beta": 0.25, "max_steps": 40}, {"beta": 0.5, "max_steps": 90}]))
             events.append(RunStarted(run=run, time=now, config=config))
+        elif kind == "phase":
+            begun = draw(st.sampled_from([None, step, step + 1, step + 3, max(step - 2, 0), max(step - 10, 0)]))
+            events.append(Phase(run=run, time=now, name=draw(PHASES), step=begun))
         elif kind == "finish":
             events.append(RunFinished(run=run, time=now))
         else:

@@ -79,3 +79,11 @@ def test_rules_of_a_snapshot_that_are_gone_leave_nothing():
     after = Engine(rules(rule("kept", warning="mean(kl.ref, 3 steps) > 1")))
     after.restore(before.snapshot())
     assert [(each.alert, each.step) for each in play(after, at(3, kl_ref=9.0))] == [("kept", 3)]
+
+
+def test_a_rule_that_is_new_after_a_restart_looks_back_over_the_values_that_were_saved():
+    before = Engine(rules(rule("kept", warning="mean(kl.ref, 9 steps) > 1")))
+    play(before, *(at(step, kl_ref=9.0) for step in range(1, 6)))
+    after = Engine(rules(rule("new", warning="median(kl.ref, 2 steps) > 1 and max(kl.ref, 2 steps) > 1")))
+    after.restore(before.snapshot())
+    assert [(each.alert, each.step) for each in play(after, at(6, kl_ref=9.0))] == [("new", 6)]

@@ -7,6 +7,7 @@ check also rewrites `30%` into 30 where it stands beside a metric that counts in
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -17,6 +18,7 @@ from sentinel.rules.expression.nodes import (
     Compare,
     Context,
     Duration,
+    InPhase,
     Logic,
     Metric,
     Negative,
@@ -26,7 +28,7 @@ from sentinel.rules.expression.nodes import (
     Span,
     walk,
 )
-from sentinel.rules.expression.parse import ExpressionError, Fault, parse_expression
+from sentinel.rules.expression.parse import NO_VARIABLES, ExpressionError, Fault, Literal, parse_expression
 from sentinel.stats import FUNCTIONS, Result, WindowFunction
 from sentinel.suggestion import closest
 
@@ -48,10 +50,10 @@ class _Typed:
     kind: Kind
 
 
-def compile_text(text: str, dictionary: Dictionary) -> Node:
+def compile_text(text: str, dictionary: Dictionary, variables: Mapping[str, Literal] = NO_VARIABLES) -> Node:
     """Parse and check a condition. Raises ExpressionError with all faults."""
     try:
-        node = parse_expression(text)
+        node = parse_expression(text, variables)
     except ExpressionError as error:
         if error.node is None:
             raise
@@ -67,7 +69,7 @@ def check_condition(node: Node, dictionary: Dictionary) -> Node:
     """The condition with percentages resolved. Raises ExpressionError with all faults, in reading order."""
     checker = _Checker(dictionary)
     typed = checker.visit(node)
-    if not any(isinstance(found, Metric | Context) for found in walk(node)):
+    if not any(isinstance(found, Metric | Context | InPhase) for found in walk(node)):
         hint = "a condition speaks of a metric: kl.ref > 0.5"
         checker.fault(node.span, "no-metric", "this is the same at every step", hint)
     elif typed.kind is not Kind.TRUTH and not checker.faults:
@@ -92,8 +94,14 @@ class _Checker:
                 return _Typed(node, Kind.RATIO if percent else Kind.PLAIN)
             case Duration():
                 return _Typed(node, Kind.SECONDS)
+            case InPhase():
+                return _Typed(node, Kind.TRUTH)
+            case Context(name="phase"):
+                self.fault(node.span, "bad-phase", "a phase is a name, not a number", "write phase == late")
+                return _Typed(node, Kind.PLAIN)
             case Context(name=name):
-                kinds = {"step": Kind.NUMBER, "progress": Kind.RATIO, "step_time": Kind.SECONDS}
+                kinds = {"progress": Kind.RATIO, "step_time": Kind.SECONDS}
+                kinds |= dict.fromkeys(("step", "phase_step"), Kind.NUMBER)
                 # A configured number may be anything, and fits beside anything but a duration.
                 return _Typed(node, kinds.get(name, Kind.PLAIN))
             case Metric():
@@ -205,11 +213,17 @@ class _Checker:
             left, right = _in_percent(left), _in_percent(right)
         for one, other in ((left, right), (right, left)):
             self._scale(one.node, other)
-        if not any(isinstance(side.node, Number | Duration) for side in (left, right)) and _has_age(node):
-            self.fault(node.span, "wrong-unit", "age() can only be compared with a fixed duration", "age(x) > 5m")
-        elif _has_age(node) and not any(_is_age(side.node) for side in (left, right)):
-            self.fault(node.span, "wrong-unit", "age() stands alone on its side of a comparison", "age(x) > 5m")
+        if _has_age(node):
+            self._silence(node, left.node, right.node)
         return _Typed(replace(node, left=left.node, right=right.node), Kind.TRUTH)
+
+    def _silence(self, node: Compare, left: Node, right: Node) -> None:
+        """`age(x)` grows between events, so the moment at which the answer changes must be known beforehand."""
+        if not (_is_age(left) or _is_age(right)):
+            self.fault(node.span, "wrong-unit", "age() stands alone on its side of a comparison", "age(x) > 5m")
+        elif any(isinstance(found, Metric | Call) for found in walk(right if _is_age(left) else left)):
+            message = "age() is compared with a duration, or with a multiple of step_time"
+            self.fault(node.span, "wrong-unit", message, "age(x) > 5m, or age(x) > 10 * step_time")
 
     def _scale(self, literal: Node, other: _Typed) -> None:
         """A bare number beside a share or a percentage is on the wrong scale when no value could reach it."""

@@ -105,6 +105,20 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
+class InPhase:
+    """Whether the run is in a phase: `phase == late`; with `other`, whether it is in another: `phase != late`."""
+
+    name: str
+    other: bool = False
+    span: Span = field(default=NOWHERE, compare=False)
+
+    def __str__(self) -> str:
+        bare = _BARE_LABEL.fullmatch(self.name) and self.name not in ("and", "or", "not")
+        name = self.name if bare else f'"{self.name}"'
+        return f"phase {'!=' if self.other else '=='} {name}"
+
+
+@dataclass(frozen=True, slots=True)
 class Negative:
     operand: Node
     span: Span = field(default=NOWHERE, compare=False)
@@ -178,7 +192,7 @@ class Call:
         return f"{self.function}({', '.join(str(part) for part in given if part is not None)})"
 
 
-Node = Number | Duration | Metric | Context | Negative | Arithmetic | Compare | Logic | Not | Call
+Node = Number | Duration | Metric | Context | InPhase | Negative | Arithmetic | Compare | Logic | Not | Call
 
 
 def _label_text(value: str) -> str:
@@ -198,15 +212,18 @@ def _percent_text(value: float) -> str:
     return f"{short if float(short) == exact else repr(exact)}%"
 
 
+_BRACKETED = Arithmetic | Compare | InPhase | Logic | Not | Negative
+
+
 def _inner(node: Node) -> str:
-    return f"({node})" if isinstance(node, Arithmetic | Compare | Logic | Not | Negative) else str(node)
+    return f"({node})" if isinstance(node, _BRACKETED) else str(node)
 
 
 def is_condition(node: Node) -> bool:
     """Whether an expression is true or false rather than a number."""
     if isinstance(node, Call):
         return FUNCTIONS[node.function].result is Result.TRUTH
-    return isinstance(node, Compare | Logic | Not)
+    return isinstance(node, Compare | InPhase | Logic | Not)
 
 
 def children(node: Node) -> tuple[Node, ...]:

@@ -5,8 +5,9 @@ The parser is lark's LALR(1). What this file adds are good errors: each names a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -21,6 +22,7 @@ from sentinel.rules.expression.nodes import (
     Context,
     Duration,
     Extent,
+    InPhase,
     Logic,
     Metric,
     Negative,
@@ -65,6 +67,7 @@ GRAMMAR = r"""
      | DURATION -> duration
      | NUMBER -> number
      | COUNT -> count
+     | STRING -> quoted
      | call
      | metric
      | "(" alternative ")"
@@ -96,8 +99,16 @@ STAR.2: "*"
 %ignore /[ \t\r\n]+/
 """
 
-CONTEXT_NAMES = ("step", "progress", "step_time")
+CONTEXT_NAMES = ("step", "progress", "step_time", "phase", "phase_step")
 """Facts about the run; so is all that begins with `config.`."""
+
+VARS = "vars."
+"""What the names of a file's shared values begin with."""
+
+Literal = Number | Duration | Extent
+"""What a file's `vars` may hold."""
+
+NO_VARIABLES: Mapping[str, Literal] = {}
 
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0}
 
@@ -125,19 +136,30 @@ class ExpressionError(Exception):
         self.node = node
 
 
-def parse_expression(text: str) -> Node:
+@dataclass(frozen=True, slots=True)
+class _Quoted:
+    """A text in quotes: the name of a phase, and nothing else."""
+
+    text: str
+    span: Span
+
+
+def parse_expression(text: str, variables: Mapping[str, Literal] = NO_VARIABLES) -> Node:
     """The tree of `text`. Names of metrics and units are not checked here (`sentinel.rules.expression.check`).
 
-    Raises ExpressionError with every fault that can be found at once.
+    `variables`: what `vars.NAME` stands for; the tree holds the values. Raises ExpressionError with every fault that
+    can be found at once.
     """
     tree = _tree(text)
-    builder = _Builder()
+    builder = _Builder(text, variables)
     try:
         node = builder.transform(tree)
     except VisitError as error:
         if isinstance(error.orig_exc, ExpressionError):
             raise error.orig_exc from None
         raise
+    if isinstance(node, _Quoted):
+        node = builder.operand(node)
     if builder.faults:
         partial = None if isinstance(node, Extent) else node
         raise ExpressionError(sorted(builder.faults, key=lambda fault: fault.start), partial)
@@ -147,13 +169,30 @@ def parse_expression(text: str) -> Node:
     return node
 
 
-def parse_extent(text: str) -> Extent:
-    """`3 steps`, `5 samples` or `5m`, as `for` and `after` take them. Raises ExpressionError."""
-    builder = _Builder()
+def parse_literal(text: str) -> Literal:
+    """A number, a percentage, a duration or a count, as `vars` take them. Raises ExpressionError."""
+    builder = _Builder(text)
     try:
         node = builder.transform(_tree(text))
     except (ExpressionError, VisitError):
         node = None
+    if builder.faults:
+        raise ExpressionError(builder.faults)
+    if not isinstance(node, Literal):
+        message = f"'{text}' is not a number, a percentage, a duration or a count"
+        raise ExpressionError([Fault(0, max(len(text), 1), "bad-var", message, "write 0.5, 20%, 5m or 3 steps")])
+    return node
+
+
+def parse_extent(text: str, variables: Mapping[str, Literal] = NO_VARIABLES) -> Extent:
+    """`3 steps`, `5 samples` or `5m`, as `for` and `after` take them. Raises ExpressionError."""
+    builder = _Builder(text, variables)
+    try:
+        node = builder.transform(_tree(text))
+    except (ExpressionError, VisitError):
+        node = None
+    if builder.faults and text.strip().startswith(VARS):
+        raise ExpressionError(builder.faults)
     if isinstance(node, Duration):
         if builder.faults:
             raise ExpressionError(builder.faults)
@@ -244,6 +283,10 @@ def _expected_hint(error: UnexpectedInput) -> str:
     return ""
 
 
+_PHASE_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+"""Names of phases that need no quotes."""
+
+
 def _misplaced_extent(extent: Extent) -> Fault:
     return Fault(
         extent.span.start,
@@ -262,39 +305,65 @@ def _span(meta: Meta) -> Span:
 class _Builder(Transformer[Token, Any]):
     """From lark's tree to ours. Collects faults rather than stop at the first."""
 
-    def __init__(self) -> None:
+    def __init__(self, text: str, variables: Mapping[str, Literal] = NO_VARIABLES) -> None:
         super().__init__()
+        self.text = text
+        self.variables = variables
         self.faults: list[Fault] = []
 
-    def _operand(self, node: Any) -> Node:
+    def operand(self, node: Any) -> Node:
+        """A node that may stand in a calculation, or a stand-in for it and a fault."""
         if isinstance(node, Extent):
             self.faults.append(_misplaced_extent(node))
+            return Number(0.0, span=node.span)
+        if isinstance(node, _Quoted):
+            message = "a text in quotes is the name of a phase: phase == \"my stage\""
+            self.faults.append(Fault(node.span.start, node.span.end, "syntax", message, _BACKTICKS))
             return Number(0.0, span=node.span)
         assert isinstance(node, Node)
         return node
 
     def alternative(self, meta: Meta, parts: list[Any]) -> Logic:
-        return Logic("or", tuple(self._operand(part) for part in parts), _span(meta))
+        return Logic("or", tuple(self.operand(part) for part in parts), _span(meta))
 
     def conjunction(self, meta: Meta, parts: list[Any]) -> Logic:
-        return Logic("and", tuple(self._operand(part) for part in parts), _span(meta))
+        return Logic("and", tuple(self.operand(part) for part in parts), _span(meta))
 
     def not_(self, meta: Meta, parts: list[Any]) -> Not:
-        return Not(self._operand(parts[0]), _span(meta))
+        return Not(self.operand(parts[0]), _span(meta))
 
     def compare(self, meta: Meta, parts: list[Any]) -> Compare:
         left, op, right = parts
-        return Compare(str(op), self._operand(left), self._operand(right), _span(meta))
+        for side, other in ((left, right), (right, left)):
+            if isinstance(side, Context) and side.name == "phase":
+                return self._in_phase(str(op), other, _span(meta))
+        return Compare(str(op), self.operand(left), self.operand(right), _span(meta))
+
+    def _in_phase(self, op: str, other: Any, span: Span) -> Node:
+        """`phase == late`. A name of a phase reads like a metric, a function or a difference, and is none of them."""
+        at: Span = other.span
+        self.faults = [fault for fault in self.faults if not at.start <= fault.start < at.end]
+        name = other.text if isinstance(other, _Quoted) else self.text[at.start : at.end]
+        if op not in ("==", "!="):
+            message = "one phase is not more than another"
+            self.faults.append(Fault(span.start, span.end, "bad-phase", message, "compare it with == or !="))
+        elif not (_PHASE_NAME.fullmatch(name) or (isinstance(other, _Quoted) and name.strip())):
+            hint = 'write phase == late, or phase == "my stage"'
+            self.faults.append(Fault(at.start, at.end, "bad-phase", "a phase is compared with a name", hint))
+        return InPhase(name, op == "!=", span)
 
     def arithmetic(self, meta: Meta, parts: list[Any]) -> Arithmetic:
         left, op, right = parts
-        return Arithmetic(str(op), self._operand(left), self._operand(right), _span(meta))
+        return Arithmetic(str(op), self.operand(left), self.operand(right), _span(meta))
 
     def negative(self, meta: Meta, parts: list[Any]) -> Node:
-        operand = self._operand(parts[0])
+        operand = self.operand(parts[0])
         if isinstance(operand, Number):
             return Number(-operand.value, operand.percent, _span(meta))
         return Negative(operand, _span(meta))
+
+    def quoted(self, meta: Meta, parts: list[Token]) -> _Quoted:
+        return _Quoted(parts[0][1:-1], _span(meta))
 
     def percent(self, meta: Meta, parts: list[Token]) -> Number:
         return self._number(float(parts[0].rstrip("%").rstrip()) / 100.0, meta, percent=True)
@@ -349,6 +418,8 @@ class _Builder(Transformer[Token, Any]):
         labels = parts[1] if len(parts) > 1 and parts[1] is not None else ()
         if token.type == "RAW":
             return Metric(token[1:-1], labels, raw=True, span=_span(meta))
+        if token.startswith(VARS) and not labels:
+            return self._variable(str(token).removeprefix(VARS), _span(meta))
         if (token in CONTEXT_NAMES or token.startswith("config.")) and not labels and "*" not in token:
             return Context(str(token), _span(meta))
         if token in ("and", "or", "not"):
@@ -367,6 +438,17 @@ class _Builder(Transformer[Token, Any]):
                 )
             )
         return Metric(str(token), labels, span=_span(meta))
+
+    def _variable(self, name: str, span: Span) -> Literal:
+        value = self.variables.get(name)
+        if value is not None:
+            return replace(value, span=span)
+        hint = closest(name, self.variables)
+        if not hint:
+            known = f"there are: {', '.join(self.variables)}. " if self.variables else ""
+            hint = f"{known}Add it at the top of the file: vars: {{{name}: 0.5}}"
+        self.faults.append(Fault(span.start, span.end, "unknown-var", f"the file has no variable '{name}'", hint))
+        return Number(0.0, span=span)
 
     def call(self, meta: Meta, parts: list[Any]) -> Node:
         name: Token = parts[0]
@@ -410,14 +492,18 @@ class _Builder(Transformer[Token, Any]):
                 return wrong("a window of over 100,000 values", window.span)
         if isinstance(argument, Extent | Duration):
             return wrong(f"the first argument of {name}() is what to look at, the window comes second", argument.span)
-        argument = self._operand(argument)
+        argument = self.operand(argument)
         if issubclass(function, WindowFunction) and function.conditional:
             if not is_condition(argument):
                 return wrong(f"{name}() looks at a condition, such as kl.ref > 0.5", argument.span)
             for found in walk(argument):
                 if isinstance(found, Call) and issubclass(FUNCTIONS[found.function], Probe):
-                    return wrong(f"{name}() cannot look back at what {found.function}() said", found.span)
-        elif isinstance(argument, Compare | Logic | Not):
+                    message = f"{name}() cannot look back at what {found.function}() said"
+                    # Its answer changes while nothing is logged, and a window holds what was logged.
+                    hint = f"{found.function}() changes between events: join the two with `and`, or use the rule's for"
+                    self.faults.append(Fault(found.span.start, found.span.end, "bad-arguments", message, hint))
+                    return stand_in
+        elif isinstance(argument, Compare | InPhase | Logic | Not):
             return wrong(f"{name}() looks at a number, not at a condition", argument.span)
         if issubclass(function, WindowFunction) and window is None:
             return wrong(f"{name}() needs a window")

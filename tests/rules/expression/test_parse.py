@@ -150,7 +150,7 @@ def test_what_an_expression_reads_as(text: str, node: Node) -> None:
         ("config.* > 5", "unknown-metric", "config.*"),
         ("step_time > 5", "wrong-unit", "step_time > 5"),
         ("step_time > config.x", "wrong-unit", "step_time > config.x"),
-        ("age(kl.ref) > 3 * step_time", "wrong-unit", "age(kl.ref) > 3 * step_time"),
+        ("age(kl.ref) > 3 * time.step_s", "wrong-unit", "age(kl.ref) > 3 * time.step_s"),
         ("reward > 5", "unknown-metric", "reward"),
         ("nonsense.* > 5", "unknown-metric", "nonsense.*"),
         ("maen(kl.ref, 5 steps) > 5", "unknown-function", "maen"),
