@@ -221,9 +221,7 @@ class OracleRun:
     def bind(self) -> None:
         self.bound = True
         series = list(self.series.values())
-        self.instances = [
-            found for rule in self.rules.selected(self.labels) for found in bind(rule, series, default())
-        ]
+        self.instances = [found for rule in self.rules.selected(self.labels) for found in bind(rule, series, default())]
         kept = {instance.key for instance in self.instances}
         gone = [key for key in self.episodes if key not in kept]
         assert not gone, "no rule set of these tests loses an instance"

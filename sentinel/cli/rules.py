@@ -26,9 +26,10 @@ from sentinel.cli.rules_test import test_
 from sentinel.errors import Problem
 from sentinel.resources import PACKS, Source, pack_path, packs_dir, read_sources
 from sentinel.rules.loader import load_rules, read_rules
+from sentinel.severity import SEVERITIES
 
 if TYPE_CHECKING:
-    from sentinel.rules.model import Rule
+    from sentinel.rules.model import Override, Rule
 
 _PATHS = click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 
@@ -101,17 +102,47 @@ def list_(paths: tuple[Path, ...], output: str) -> None:
     found = [rule for sources in _groups(paths) for rule in load_rules(sources)]
     if output == "json":
         # {"version": 1, "rules": [{name, symptom, conditions: {severity: text}, for, keep_firing_for, until, after,
-        #  where, taints, summary, runbook, source}]}
+        #  phase: [name...], where, taints, summary, runbook, source, overrides: [{where, enabled, source, and of the
+        #  keys that it changes: conditions as a whole, the others each}]}]}
         print_json({"version": JSON_VERSION, "rules": [_json_of_rule(rule) for rule in found]})
         return
     for rule in found:
         hold = f", for {rule.hold}" if rule.hold else ""
+        hold += f", phase {clean(', '.join(rule.phases))}" if rule.phases else ""
         click.echo(f"{click.style(rule.name, bold=True)}  {rule.symptom}{hold}  ({clean(rule.source)})")
         for severity, condition in rule.conditions:
             first, *rest = textwrap.wrap(clean(str(condition)), 100, break_long_words=False) or [""]
             click.echo(f"  {severity:<9} {first}")
             for line in rest:
                 click.echo(f"  {'':<9} {line}")
+        for override in rule.overrides:
+            click.echo(f"  {_override_in_words(override)}")
+
+
+def _override_in_words(override: Override) -> str:
+    where = clean(", ".join(f"{key}={label}" for key, label in override.where.items()))
+    rule = override.rule
+    if rule is None:
+        return f"where {where}: off"
+    listed = _json_of_rule(rule)
+    said = [f"{severity} {condition}" for severity, condition in rule.conditions if severity in override.changes]
+    said += [
+        f"no {severity}"
+        for severity in SEVERITIES
+        if severity in override.changes and severity not in dict(rule.conditions)
+    ]
+    said += [f"{key} {listed[key]}" for key in override.changes if key in listed]
+    return f"where {where}: {clean('; '.join(said))}"
+
+
+def _json_of_override(override: Override) -> dict[str, Any]:
+    found = {"where": dict(override.where), "enabled": override.rule is not None, "source": override.source}
+    if override.rule is not None:
+        listed = _json_of_rule(override.rule)
+        found |= {key: listed[key] for key in override.changes if key in listed}
+        if set(override.changes) & set(SEVERITIES):
+            found["conditions"] = listed["conditions"]
+    return found
 
 
 def _json_of_rule(rule: Rule) -> dict[str, Any]:
@@ -124,11 +155,13 @@ def _json_of_rule(rule: Rule) -> dict[str, Any]:
         "keep_firing_for": str(rule.keep_firing) if rule.keep_firing else None,
         "until": str(rule.until) if rule.until else None,
         "after": rule.after,
+        "phase": list(rule.phases),
         "where": dict(rule.where),
         "taints": rule.taints,
         "summary": rule.summary,
         "runbook": {"causes": list(book.causes), "look_at": list(book.look_at), "do": list(book.do)},
         "source": rule.source,
+        "overrides": [_json_of_override(override) for override in rule.overrides],
     }
 
 

@@ -408,8 +408,8 @@ class _Compiler:
                 if op == "==":
                     return f"({a} < {b} or {a} > {b})"
                 return f"{a} == {b}" if op == "!=" else f"{a} {_OPPOSITE[op]} {b}"
-            case InPhase(name=name, other=other):
-                return self._holds(InPhase(name, not other))
+            case InPhase():
+                return self._holds(InPhase(node.name, not node.other))
             case Logic(op=op, parts=parts):
                 other = " or " if op == "and" else " and "
                 return f"({other.join(self._fails(part) for part in parts)})"

@@ -6,20 +6,22 @@ Everything that is wrong in all files is found in one go: a person mends a file 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 from pydantic import ValidationError
 
-from sentinel.documents import Document, DocumentError, printable, problems_from_pydantic, read_document
+from sentinel.documents import Document, DocumentError, Loc, printable, problems_from_pydantic, read_document
 from sentinel.errors import Problem, RuleError
 from sentinel.metrics import Dictionary
 from sentinel.metrics import default as default_dictionary
 from sentinel.rules.document import RuleDocument, RuleFile
 from sentinel.rules.expression.nodes import Compare, Node, Number
 from sentinel.rules.model import Rule, RuleSet, Runbook
+from sentinel.rules.overrides import override_problems, resolve
 from sentinel.rules.symptoms import symptoms
+from sentinel.rules.variables import read_variables, values, variable_problems
 from sentinel.severity import SEVERITIES, Severity
 
 
@@ -66,15 +68,22 @@ def read_rules(sources: Sequence[tuple[str, bytes | str]], dictionary: Dictionar
         if document.value is None:
             problems.append(Problem(path, 1, 1, "no-rules", "the file is empty", "it begins with rules:"))
             continue
-        found = _shape_problems(document) + _duplicates(document, places)
+        variables = read_variables(document)
+        found = _shape_problems(document) + _duplicates(document, places) + variable_problems(document, variables)
         try:
-            file = RuleFile.model_validate(document.value, context={"dictionary": dictionary})
+            context = {"dictionary": dictionary, "variables": variables, "literals": values(variables)}
+            file = RuleFile.model_validate(document.value, context=context)
         except ValidationError as error:
             found += problems_from_pydantic(error, document, RuleFile)
         else:
             for index, entry in enumerate(file.rules):
-                rules.append(_rule(entry, f"{path}:{document.place(('rules', index)).line}"))
-                found += _order_problems(entry, index, document)
+                rule = _rule(entry, index, document)
+                rules.append(rule)
+                found += _order_problems(rule, ("rules", index), document)
+                found += override_problems(entry, rule, index, document)
+                for at, override in enumerate(rule.overrides):
+                    if override.rule is not None and set(override.changes) & set(SEVERITIES):
+                        found += _order_problems(override.rule, ("rules", index, "overrides", at), document)
         # What YAML itself faults on a line explains whatever else is wrong there.
         faulted = {problem.line for problem in unreadable}
         told = {*unreadable, *(problem for problem in found if problem.line not in faulted)}
@@ -82,10 +91,11 @@ def read_rules(sources: Sequence[tuple[str, bytes | str]], dictionary: Dictionar
     return Reading(RuleSet(tuple(rules)), tuple(problems))
 
 
-def _rule(entry: RuleDocument, source: str) -> Rule:
+def _rule(entry: RuleDocument, index: int, document: Document) -> Rule:
     taints = entry.taints if entry.taints is not None else symptoms()[entry.symptom].taints
     book = entry.runbook
-    return Rule(
+    loc = ("rules", index)
+    rule = Rule(
         name=entry.alert,
         symptom=entry.symptom,
         conditions=tuple(_conditions(entry)),
@@ -94,11 +104,20 @@ def _rule(entry: RuleDocument, source: str) -> Rule:
         keep_firing=entry.keep_firing_for,
         until=entry.until,
         after=entry.after,
+        phases=entry.phase,
         where=dict(entry.where),
         taints=taints,
         runbook=Runbook(tuple(book.causes), tuple(book.look_at), tuple(book.do)),
-        source=source,
+        source=f"{document.path}:{document.place(loc).line}",
     )
+    if not entry.overrides:
+        return rule
+    lines = [document.place((*loc, "overrides", at)).line for at in range(len(entry.overrides))]
+    resolved = (
+        resolve(rule, override, f"{document.path}:{line}")
+        for override, line in zip(entry.overrides, lines, strict=True)
+    )
+    return replace(rule, overrides=tuple(resolved))
 
 
 def _conditions(entry: RuleDocument) -> list[tuple[Severity, Node]]:
@@ -152,13 +171,12 @@ def _entries(document: Document) -> list[tuple[int, dict[str, Any]]]:
     ]
 
 
-def _order_problems(entry: RuleDocument, index: int, document: Document) -> list[Problem]:
+def _order_problems(rule: Rule, loc: Loc, document: Document) -> list[Problem]:
     """A warning where a more severe threshold is passed first: the milder severity can then never be seen."""
     found = []
-    conditions = _conditions(entry)
-    for (milder, first), (severer, second) in pairwise(conditions):
+    for (milder, first), (severer, second) in pairwise(rule.conditions):
         if _passed_before(second, first):
-            place = document.place(("rules", index, severer))
+            place = document.place((*loc, severer))
             message = f"{severer} is reached before {milder}: {second} is the wider condition, or the same"
             hint = f"{milder} will never be seen: exchange the thresholds"
             found.append(document.problem(place, "threshold-order", message, hint, severity="warning"))

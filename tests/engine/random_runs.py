@@ -166,7 +166,9 @@ def random_events(draw: st.DrawFn, run: str = "r", max_size: int = 45) -> list[E
         time += draw(st.sampled_from([0.0, 0.5, 30.0, 30.0, 30.0, 60.0, 200.0, -20.0, 301.0, 4000.0]))
         now = time if timed else None
         kind = draw(
-            st.sampled_from(["step"] * 14 + ["again", "late", "back", "gap", "sample", "gpu", "start", "finish", "phase"])
+            st.sampled_from(
+                ["step"] * 14 + ["again", "late", "back", "gap", "sample", "gpu", "start", "finish", "phase"]
+            )
         )
         if kind in ("step", "gap"):
             step += 1 if kind == "step" else draw(st.integers(2, 30))

@@ -199,3 +199,35 @@ def test_runs_that_have_been_silent_for_two_days_are_forgotten_unless_something_
     assert engine.forget_idle(START + FORGET_AFTER) == 0
     assert engine.forget_idle(START + FORGET_AFTER + 1) == 1
     assert list(engine.runs) == ["open"]
+
+
+def test_silence_is_measured_in_the_runs_own_steps():
+    engine = Engine(rules(rule(warning="age(kl.ref) > 10 * step_time and age(kl.ref) > 90s")))
+    for step in range(5):
+        assert not engine.handle(at(step, step * 20, kl_ref=0.1))
+    (fired,) = engine.tick(START + 1000)
+    assert (fired.time, fired.step) == (START + 80 + 200, 4)
+    engine = Engine(rules(rule(warning="age(kl.ref) > 10 * step_time and age(kl.ref) > 90s")))
+    for step in range(5):
+        assert not engine.handle(at(step, step * 2, kl_ref=0.1))
+    (fired,) = engine.tick(START + 1000)
+    assert fired.time == START + 8 + 90
+
+
+def test_silence_in_steps_falls_never_due_before_the_time_of_a_step_is_known():
+    engine = Engine(rules(rule(warning="age(kl.ref) > 10 * step_time")))
+    assert not engine.handle(at(1, 0, kl_ref=0.1))
+    assert not engine.handle(at(2, 1, kl_ref=0.1))
+    assert engine.next_wakeup() is None
+    assert not engine.tick(START + 3000)
+
+
+def test_silence_in_steps_moves_with_the_time_of_a_step():
+    engine = Engine(rules(rule(warning="2 * step_time + 1m < age(kl.ref)")))
+    for step, time in enumerate((0, 10, 20, 30)):
+        engine.handle(at(step, time, kl_ref=0.1))
+    assert engine.next_wakeup() == START + 30 + 80
+    for step, time in enumerate((60, 90, 120, 150), 4):
+        engine.handle(at(step, time, entropy=1.0) if step > 4 else at(step, time, kl_ref=0.1))
+    (fired,) = engine.tick(START + 1000)
+    assert (fired.time, fired.metric, fired.unit) == (START + 60 + 120, "age(kl.ref)", "s")

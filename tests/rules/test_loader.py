@@ -100,7 +100,32 @@ def test_the_same_text_gives_the_same_fingerprints() -> None:
         ("kl.ref > 0.1", "kl.ref > 0.1\n    for: 3", "bad-extent", 5, "3"),
         ("kl.ref > 0.1", "kl.ref > 0.1\n    after: 5m", "bad-extent", 5, "5m"),
         ("kl.ref > 0.1", "kl.ref > 0.1\n    taints: yes", "wrong-type", 5, "yes"),
-        ("kl.ref > 0.1", "kl.ref > 0.1\n    phase: late", "not-supported", 5, "phase"),
+        ("kl.ref > 0.1", "kl.ref > 0.1\n    phase: []", "bad-phase", 5, "[]"),
+        ("kl.ref > 0.1", "kl.ref > 0.1\n    phase: [late, true]", "bad-phase", 5, "[late, true]"),
+        ("kl.ref > 0.1", "kl.ref > 0.1\n    phase: {late: 1}", "bad-phase", 5, "{late: 1}"),
+        ("kl.ref > 0.1", "phase == 'late'", "syntax", 4, "'"),
+        ("kl.ref > 0.1", "phase > late", "bad-phase", 4, "phase > late"),
+        ("kl.ref > 0.1", "kl.ref * phase > 1", "bad-phase", 4, "phase"),
+        ("kl.ref > 0.1", "phase == kl.ref + 1", "bad-phase", 4, "kl.ref + 1"),
+        ("kl.ref > 0.1", "kl.ref > vars.limit", "unknown-var", 4, "vars.limit"),
+        ("kl.ref > 0.1", "kl.ref > 0.1\n    for: vars.patience", "unknown-var", 5, "vars.patience"),
+        (
+            "kl.ref > 0.1",
+            "kl.ref > 0.1\n    overrides: [{warning: kl.ref > 1}]",
+            "missing-key",
+            5,
+            "{warning: kl.ref > 1}",
+        ),
+        ("kl.ref > 0.1", "kl.ref > 0.1\n    overrides: [{where: {}}]", "no-labels", 5, "{}"),
+        ("kl.ref > 0.1", "kl.ref > 0.1\n    overrides: [{where: {a: b}, symptom: x}]", "unknown-key", 5, "symptom"),
+        (
+            "kl.ref > 0.1",
+            "kl.ref > 0.1\n    overrides: [{where: {a: b}, info: kl.rf > 1}]",
+            "unknown-metric",
+            5,
+            "kl.rf",
+        ),
+        ("kl.ref > 0.1", "kl.ref > 0.1\n    overrides: [{where: {a: b}, warning: ~}]", "no-condition", 5, "where"),
         ("kl.ref > 0.1", "kl.ref > 0.1\n    where: {gpu: 0}", "wrong-type", 5, "0"),
         ("kl.ref > 0.1", "kl.ref > 0.1\n    where: [trl]", "wrong-type", 5, "[trl]"),
         ("kl.ref > 0.1", "kl.ref > 0.1\n    summary: 'it''s {valu}'", "unknown-template-key", 5, "valu"),
@@ -204,7 +229,13 @@ def test_the_schema_names_every_key_and_symptom() -> None:
     )
     assert rule["properties"]["symptom"]["enum"] == list(symptoms())
     assert rule["additionalProperties"] is False
-    assert "null" not in str(schema)
+    assert "null" not in str(rule)
+    assert set(schema["$defs"]["OverrideDocument"]["properties"]) == {
+        *("where", "info", "warning", "critical", "for", "keep_firing_for", "until", "after", "taints", "summary"),
+        "enabled",
+    }
+    assert rule["properties"]["phase"]["anyOf"][1]["items"]["type"] == "string"
+    assert schema["properties"]["vars"]["propertyNames"]
 
 
 @given(st.text(max_size=300))

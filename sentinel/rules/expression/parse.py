@@ -317,7 +317,7 @@ class _Builder(Transformer[Token, Any]):
             self.faults.append(_misplaced_extent(node))
             return Number(0.0, span=node.span)
         if isinstance(node, _Quoted):
-            message = "a text in quotes is the name of a phase: phase == \"my stage\""
+            message = 'a text in quotes is the name of a phase: phase == "my stage"'
             self.faults.append(Fault(node.span.start, node.span.end, "syntax", message, _BACKTICKS))
             return Number(0.0, span=node.span)
         assert isinstance(node, Node)
@@ -332,7 +332,7 @@ class _Builder(Transformer[Token, Any]):
     def not_(self, meta: Meta, parts: list[Any]) -> Not:
         return Not(self.operand(parts[0]), _span(meta))
 
-    def compare(self, meta: Meta, parts: list[Any]) -> Compare:
+    def compare(self, meta: Meta, parts: list[Any]) -> Node:
         left, op, right = parts
         for side, other in ((left, right), (right, left)):
             if isinstance(side, Context) and side.name == "phase":
@@ -413,7 +413,7 @@ class _Builder(Transformer[Token, Any]):
             )
         return tuple(sorted(dict(parts).items()))
 
-    def metric(self, meta: Meta, parts: list[Any]) -> Node:
+    def metric(self, meta: Meta, parts: list[Any]) -> Node | Extent:
         token: Token = parts[0]
         labels = parts[1] if len(parts) > 1 and parts[1] is not None else ()
         if token.type == "RAW":
