@@ -9,11 +9,9 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
-from lark import Lark, Token, Transformer, Tree, UnexpectedCharacters, UnexpectedInput, UnexpectedToken, v_args
-from lark.exceptions import VisitError
-from lark.tree import Meta, ParseTree
+from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from sentinel.rules.expression.nodes import (
     Arithmetic,
@@ -30,6 +28,7 @@ from sentinel.rules.expression.nodes import (
     Not,
     Number,
     Span,
+    children,
     is_condition,
     walk,
 )
@@ -53,7 +52,7 @@ GRAMMAR = r"""
 ?start: alternative
 ?alternative: conjunction (_OR conjunction)*
 ?conjunction: negation (_AND negation)*
-?negation: _NOT negation -> not_
+?negation: NOT negation -> not_
          | comparison
 ?comparison: sum
            | sum COMPARE sum -> compare
@@ -61,7 +60,7 @@ GRAMMAR = r"""
     | sum ADD product -> arithmetic
 ?product: unary
         | product MULTIPLY unary -> arithmetic
-?unary: "-" unary -> negative
+?unary: MINUS unary -> negative
       | atom
 ?atom: PERCENT -> percent
      | DURATION -> duration
@@ -70,20 +69,20 @@ GRAMMAR = r"""
      | STRING -> quoted
      | call
      | metric
-     | "(" alternative ")"
+     | LPAR alternative RPAR -> bracketed
 
-call: NAME "(" [argument ("," argument)*] ")"
+call: NAME "(" [argument ("," argument)*] RPAR
 ?argument: STAR -> any_metric
          | alternative
 
 metric: NAME [labels]
       | RAW [labels]
-labels: "{" [label ("," label)*] "}"
+labels: LBRACE [label ("," label)*] RBRACE
 label: NAME "=" (NAME | NUMBER | STRING)
 
 _OR.5: /or(?![A-Za-z0-9_.])/
 _AND.5: /and(?![A-Za-z0-9_.])/
-_NOT.5: /not(?![A-Za-z0-9_.])/
+NOT.5: /not(?![A-Za-z0-9_.])/
 COUNT.4: /[0-9]+\s*(steps?|samples?)(?![A-Za-z0-9_])/
 PERCENT.4: /[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?\s*%/
 DURATION.4: /[0-9]+(\.[0-9]+)?(ms|s|m|h|d)(?![A-Za-z0-9_])/
@@ -93,8 +92,13 @@ RAW: /`[^`\n]+`/
 STRING: /"[^"\n]*"/
 COMPARE: "<=" | ">=" | "==" | "!=" | "<" | ">"
 ADD: "+" | "-"
+MINUS: "-"
 MULTIPLY: "*" | "/"
 STAR.2: "*"
+LPAR: "("
+RPAR: ")"
+LBRACE: "{"
+RBRACE: "}"
 
 %ignore /[ \t\r\n]+/
 """
@@ -150,34 +154,25 @@ def parse_expression(text: str, variables: Mapping[str, Literal] = NO_VARIABLES)
     `variables`: what `vars.NAME` stands for; the tree holds the values. Raises ExpressionError with every fault that
     can be found at once.
     """
-    tree = _tree(text)
-    builder = _Builder(text, variables)
-    try:
-        node = builder.transform(tree)
-    except VisitError as error:
-        if isinstance(error.orig_exc, ExpressionError):
-            raise error.orig_exc from None
-        raise
-    if isinstance(node, _Quoted):
-        node = builder.operand(node)
-    if builder.faults:
-        partial = None if isinstance(node, Extent) else node
-        raise ExpressionError(sorted(builder.faults, key=lambda fault: fault.start), partial)
+    node, faults = _read(text, variables)
     if isinstance(node, Extent):
-        raise ExpressionError([_misplaced_extent(node)])
-    assert isinstance(node, Node)
+        raise ExpressionError(faults or [_misplaced_extent(node)])
+    if isinstance(node, _Quoted):
+        raise ExpressionError([*faults, _misplaced_text(node)])
+    if faults:
+        raise ExpressionError(sorted(faults, key=lambda fault: fault.start), node)
     return node
 
 
 def parse_literal(text: str) -> Literal:
     """A number, a percentage, a duration or a count, as `vars` take them. Raises ExpressionError."""
-    builder = _Builder(text)
+    node: Node | Extent | _Quoted | None
     try:
-        node = builder.transform(_tree(text))
-    except (ExpressionError, VisitError):
-        node = None
-    if builder.faults:
-        raise ExpressionError(builder.faults)
+        node, faults = _read(text, NO_VARIABLES)
+    except ExpressionError:
+        node, faults = None, []
+    if faults:
+        raise ExpressionError(faults)
     if not isinstance(node, Literal):
         message = f"'{text}' is not a number, a percentage, a duration or a count"
         raise ExpressionError([Fault(0, max(len(text), 1), "bad-var", message, "write 0.5, 20%, 5m or 3 steps")])
@@ -186,16 +181,14 @@ def parse_literal(text: str) -> Literal:
 
 def parse_extent(text: str, variables: Mapping[str, Literal] = NO_VARIABLES) -> Extent:
     """`3 steps`, `5 samples` or `5m`, as `for` and `after` take them. Raises ExpressionError."""
-    builder = _Builder(text, variables)
+    node: Node | Extent | _Quoted | None
     try:
-        node = builder.transform(_tree(text))
-    except (ExpressionError, VisitError):
-        node = None
-    if builder.faults and text.strip().startswith(VARS):
-        raise ExpressionError(builder.faults)
+        node, faults = _read(text, variables)
+    except ExpressionError:
+        node, faults = None, []
+    if faults and (isinstance(node, Duration) or text.strip().startswith(VARS)):
+        raise ExpressionError(faults)
     if isinstance(node, Duration):
-        if builder.faults:
-            raise ExpressionError(builder.faults)
         node = Extent(Axis.TIME, node.seconds, node.span)
     if not isinstance(node, Extent):
         message = f"'{text}' is not a length of time or a count"
@@ -206,30 +199,37 @@ def parse_extent(text: str, variables: Mapping[str, Literal] = NO_VARIABLES) -> 
 
 
 @cache
-def _parser() -> Lark:
-    return Lark(GRAMMAR, parser="lalr", propagate_positions=True, maybe_placeholders=False)
+def _parser() -> tuple[Lark, _Builder]:
+    """The parser, and what builds our tree while it reads: one of lark's own would be built to be thrown away."""
+    builder = _Builder()
+    return Lark(GRAMMAR, parser="lalr", maybe_placeholders=False, transformer=builder), builder
 
 
-def _tree(text: str) -> ParseTree:
-    """Lark's tree, neither too long nor too deep. Raises ExpressionError."""
+def _read(text: str, variables: Mapping[str, Literal]) -> tuple[Node | Extent | _Quoted, list[Fault]]:
+    """What `text` says, neither too long nor too deep, and what is wrong in it. Raises ExpressionError where it is no
+    expression at all."""
     if len(text) > MAX_LENGTH:
         message = f"the expression has {len(text)} characters"
-        raise ExpressionError([Fault(MAX_LENGTH, len(text), "too-long", message, f"at most {MAX_LENGTH}")])
+        hint = f"at most {MAX_LENGTH}: make two rules of it, or name what repeats in vars"
+        raise ExpressionError([Fault(MAX_LENGTH, len(text), "too-long", message, hint)])
     depth = 0
     for at, character in enumerate(text):
         depth += (character == "(") - (character == ")")
         if depth > MAX_DEPTH:
             message = f"more than {MAX_DEPTH} brackets are open"
             raise ExpressionError([Fault(at, at + 1, "too-deep", message, "split the rule in two")])
+    parser, builder = _parser()
+    builder.begin(text, variables)
     try:
-        tree = _parser().parse(text)
+        # With a transformer lark gives what that builds, and its annotation does not know.
+        node = cast("Node | Extent | _Quoted", parser.parse(text))
     except UnexpectedInput as error:
         raise ExpressionError([_syntax_fault(text, error)]) from None
-    level = [tree]
+    level = [node]
     for _ in range(MAX_NESTING):
-        level = [child for parent in level for child in parent.children if isinstance(child, Tree)]
+        level = [child for parent in level if isinstance(parent, Node) for child in children(parent)]
         if not level:
-            return tree
+            return node, builder.faults
     hint = "a chain has at most that many links: split the rule in two"
     message = f"the expression nests more than {MAX_NESTING} levels deep"
     raise ExpressionError([Fault(0, len(text), "too-deep", message, hint)])
@@ -297,19 +297,36 @@ def _misplaced_extent(extent: Extent) -> Fault:
     )
 
 
-def _span(meta: Meta) -> Span:
-    return Span(meta.start_pos, meta.end_pos)
+def _misplaced_text(quoted: _Quoted) -> Fault:
+    message = 'a text in quotes is the name of a phase: phase == "my stage"'
+    return Fault(quoted.span.start, quoted.span.end, "syntax", message, _BACKTICKS)
 
 
-@v_args(meta=True)
+def _span(first: Any, last: Any) -> Span:
+    """From where one node or token begins to where another ends."""
+    start = first.start_pos if isinstance(first, Token) else first.span.start
+    end = last.end_pos if isinstance(last, Token) else last.span.end
+    return Span(start, end)
+
+
 class _Builder(Transformer[Token, Any]):
-    """From lark's tree to ours. Collects faults rather than stop at the first."""
+    """From lark's rules to our tree. Collects faults rather than stop at the first.
 
-    def __init__(self, text: str, variables: Mapping[str, Literal] = NO_VARIABLES) -> None:
+    Each method takes what stands below the grammar's rule of its name. One builder serves one text after another.
+    """
+
+    def __init__(self) -> None:
         super().__init__()
+        self.begin("", NO_VARIABLES)
+
+    def begin(self, text: str, variables: Mapping[str, Literal]) -> None:
+        """Another text is read next."""
         self.text = text
         self.variables = variables
         self.faults: list[Fault] = []
+
+    def fault(self, span: Span, code: str, message: str, hint: str = "") -> None:
+        self.faults.append(Fault(span.start, span.end, code, message, hint))
 
     def operand(self, node: Any) -> Node:
         """A node that may stand in a calculation, or a stand-in for it and a fault."""
@@ -317,27 +334,32 @@ class _Builder(Transformer[Token, Any]):
             self.faults.append(_misplaced_extent(node))
             return Number(0.0, span=node.span)
         if isinstance(node, _Quoted):
-            message = 'a text in quotes is the name of a phase: phase == "my stage"'
-            self.faults.append(Fault(node.span.start, node.span.end, "syntax", message, _BACKTICKS))
+            self.faults.append(_misplaced_text(node))
             return Number(0.0, span=node.span)
         assert isinstance(node, Node)
         return node
 
-    def alternative(self, meta: Meta, parts: list[Any]) -> Logic:
-        return Logic("or", tuple(self.operand(part) for part in parts), _span(meta))
+    def alternative(self, parts: list[Any]) -> Logic:
+        return Logic("or", tuple(self.operand(part) for part in parts), _span(parts[0], parts[-1]))
 
-    def conjunction(self, meta: Meta, parts: list[Any]) -> Logic:
-        return Logic("and", tuple(self.operand(part) for part in parts), _span(meta))
+    def conjunction(self, parts: list[Any]) -> Logic:
+        return Logic("and", tuple(self.operand(part) for part in parts), _span(parts[0], parts[-1]))
 
-    def not_(self, meta: Meta, parts: list[Any]) -> Not:
-        return Not(self.operand(parts[0]), _span(meta))
+    def not_(self, parts: list[Any]) -> Not:
+        return Not(self.operand(parts[1]), _span(*parts))
 
-    def compare(self, meta: Meta, parts: list[Any]) -> Node:
+    def bracketed(self, parts: list[Any]) -> Any:
+        """What stands in brackets, which then belong to it."""
+        opening, inner, closing = parts
+        return replace(inner, span=_span(opening, closing))
+
+    def compare(self, parts: list[Any]) -> Node:
         left, op, right = parts
+        span = _span(left, right)
         for side, other in ((left, right), (right, left)):
             if isinstance(side, Context) and side.name == "phase":
-                return self._in_phase(str(op), other, _span(meta))
-        return Compare(str(op), self.operand(left), self.operand(right), _span(meta))
+                return self._in_phase(str(op), other, span)
+        return Compare(str(op), self.operand(left), self.operand(right), span)
 
     def _in_phase(self, op: str, other: Any, span: Span) -> Node:
         """`phase == late`. A name of a phase reads like a metric, a function or a difference, and is none of them."""
@@ -345,99 +367,88 @@ class _Builder(Transformer[Token, Any]):
         self.faults = [fault for fault in self.faults if not at.start <= fault.start < at.end]
         name = other.text if isinstance(other, _Quoted) else self.text[at.start : at.end]
         if op not in ("==", "!="):
-            message = "one phase is not more than another"
-            self.faults.append(Fault(span.start, span.end, "bad-phase", message, "compare it with == or !="))
+            self.fault(span, "bad-phase", "one phase is not more than another", "compare it with == or !=")
         elif not (_PHASE_NAME.fullmatch(name) or (isinstance(other, _Quoted) and name.strip())):
-            hint = 'write phase == late, or phase == "my stage"'
-            self.faults.append(Fault(at.start, at.end, "bad-phase", "a phase is compared with a name", hint))
+            self.fault(
+                at, "bad-phase", "a phase is compared with a name", 'write phase == late, or phase == "my stage"'
+            )
         return InPhase(name, op == "!=", span)
 
-    def arithmetic(self, meta: Meta, parts: list[Any]) -> Arithmetic:
+    def arithmetic(self, parts: list[Any]) -> Arithmetic:
         left, op, right = parts
-        return Arithmetic(str(op), self.operand(left), self.operand(right), _span(meta))
+        return Arithmetic(str(op), self.operand(left), self.operand(right), _span(left, right))
 
-    def negative(self, meta: Meta, parts: list[Any]) -> Node:
-        operand = self.operand(parts[0])
+    def negative(self, parts: list[Any]) -> Node:
+        span = _span(*parts)
+        operand = self.operand(parts[1])
         if isinstance(operand, Number):
-            return Number(-operand.value, operand.percent, _span(meta))
-        return Negative(operand, _span(meta))
+            return Number(-operand.value, operand.percent, span)
+        return Negative(operand, span)
 
-    def quoted(self, meta: Meta, parts: list[Token]) -> _Quoted:
-        return _Quoted(parts[0][1:-1], _span(meta))
+    def quoted(self, parts: list[Token]) -> _Quoted:
+        return _Quoted(parts[0][1:-1], _span(parts[0], parts[0]))
 
-    def percent(self, meta: Meta, parts: list[Token]) -> Number:
-        return self._number(float(parts[0].rstrip("%").rstrip()) / 100.0, meta, percent=True)
+    def percent(self, parts: list[Token]) -> Number:
+        return self._number(float(parts[0].rstrip("%").rstrip()) / 100.0, parts[0], percent=True)
 
-    def number(self, meta: Meta, parts: list[Token]) -> Number:
-        return self._number(float(parts[0]), meta, percent=False)
+    def number(self, parts: list[Token]) -> Number:
+        return self._number(float(parts[0]), parts[0], percent=False)
 
-    def _number(self, value: float, meta: Meta, *, percent: bool) -> Number:
+    def _number(self, value: float, token: Token, *, percent: bool) -> Number:
+        span = _span(token, token)
         if not abs(value) < 1e100:
-            self.faults.append(
-                Fault(
-                    meta.start_pos, meta.end_pos, "bad-number", "the number is too large", "magnitudes stay below 1e100"
-                )
-            )
+            self.fault(span, "bad-number", "the number is too large", "magnitudes stay below 1e100")
             value = 0.0
-        return Number(value, percent, _span(meta))
+        return Number(value, percent, span)
 
-    def duration(self, meta: Meta, parts: list[Token]) -> Duration:
-        text = str(parts[0])
+    def duration(self, parts: list[Token]) -> Duration:
+        text, span = str(parts[0]), _span(parts[0], parts[0])
         unit = text.lstrip("0123456789.")
         seconds = float(text[: len(text) - len(unit)]) * _SECONDS[unit]
         if seconds > MAX_SECONDS:
-            message = f"'{text}' is over a year"
-            self.faults.append(Fault(meta.start_pos, meta.end_pos, "bad-number", message, "take a shorter time"))
+            self.fault(span, "bad-number", f"'{text}' is over a year", "take a shorter time")
             seconds = MAX_SECONDS
-        return Duration(seconds, _span(meta))
+        return Duration(seconds, span)
 
-    def count(self, meta: Meta, parts: list[Token]) -> Extent:
+    def count(self, parts: list[Token]) -> Extent:
         digits = "".join(character for character in parts[0] if character.isdigit())
         axis = Axis.STEPS if "step" in parts[0] else Axis.SAMPLES
         size = int(digits) if len(digits) < 10 else 10**9
-        return Extent(axis, size, _span(meta))
+        return Extent(axis, size, _span(parts[0], parts[0]))
 
-    def any_metric(self, meta: Meta, parts: list[Token]) -> Metric:
-        return Metric("*", span=_span(meta))
+    def any_metric(self, parts: list[Token]) -> Metric:
+        return Metric("*", span=_span(parts[0], parts[0]))
 
-    def label(self, meta: Meta, parts: list[Token]) -> tuple[str, str]:
+    def label(self, parts: list[Token]) -> tuple[str, str]:
         key, value = parts
         return str(key), str(value).strip('"')
 
-    def labels(self, meta: Meta, parts: list[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
-        names = [name for name, _ in parts]
+    def labels(self, parts: list[Any]) -> tuple[tuple[tuple[str, str], ...], Token]:
+        """The labels by name, and the bracket that closes them."""
+        opening, *given, closing = parts
+        names = [name for name, _ in given]
         for name in {name for name in names if names.count(name) > 1}:
             message = f"the label '{name}' is given twice"
-            self.faults.append(
-                Fault(meta.start_pos, meta.end_pos, "duplicate-label", message, "a series has one value of it")
-            )
-        return tuple(sorted(dict(parts).items()))
+            self.fault(_span(opening, closing), "duplicate-label", message, "a series has one value of it")
+        return tuple(sorted(dict(given).items())), closing
 
-    def metric(self, meta: Meta, parts: list[Any]) -> Node | Extent:
+    def metric(self, parts: list[Any]) -> Node | Extent:
         token: Token = parts[0]
-        labels = parts[1] if len(parts) > 1 and parts[1] is not None else ()
+        labels, closing = parts[1] if len(parts) > 1 else ((), token)
+        span = _span(token, closing)
         if token.type == "RAW":
-            return Metric(token[1:-1], labels, raw=True, span=_span(meta))
+            return Metric(token[1:-1], labels, raw=True, span=span)
         if token.startswith(VARS) and not labels:
-            return self._variable(str(token).removeprefix(VARS), _span(meta))
+            return self._variable(str(token).removeprefix(VARS), span)
         if (token in CONTEXT_NAMES or token.startswith("config.")) and not labels and "*" not in token:
-            return Context(str(token), _span(meta))
+            return Context(str(token), span)
         if token in ("and", "or", "not"):
             message = f"'{token}' has nothing to join here"
-            self.faults.append(
-                Fault(meta.start_pos, meta.end_pos, "syntax", message, "a condition stands on both sides")
-            )
+            self.fault(span, "syntax", message, "a condition stands on both sides")
         elif token in FUNCTIONS:
-            self.faults.append(
-                Fault(
-                    meta.start_pos,
-                    meta.end_pos,
-                    "function-without-brackets",
-                    f"'{token}' is a function",
-                    FUNCTIONS[token].signature,
-                )
-            )
-        return Metric(str(token), labels, span=_span(meta))
+            signature = FUNCTIONS[token].signature
+            self.fault(span, "function-without-brackets", f"'{token}' is a function", signature)
+        return Metric(str(token), labels, span=span)
 
     def _variable(self, name: str, span: Span) -> Literal:
         value = self.variables.get(name)
@@ -447,22 +458,22 @@ class _Builder(Transformer[Token, Any]):
         if not hint:
             known = f"there are: {', '.join(self.variables)}. " if self.variables else ""
             hint = f"{known}Add it at the top of the file: vars: {{{name}: 0.5}}"
-        self.faults.append(Fault(span.start, span.end, "unknown-var", f"the file has no variable '{name}'", hint))
+        self.fault(span, "unknown-var", f"the file has no variable '{name}'", hint)
         return Number(0.0, span=span)
 
-    def call(self, meta: Meta, parts: list[Any]) -> Node:
+    def call(self, parts: list[Any]) -> Node:
         name: Token = parts[0]
-        given = [part for part in parts[1:] if part is not None]
-        stand_in = Number(0.0, span=_span(meta))
-        at = Span(meta.start_pos, meta.start_pos + len(name))
+        given = parts[1:-1]
+        whole, at = _span(name, parts[-1]), _span(name, name)
+        stand_in = Number(0.0, span=whole)
         function = FUNCTIONS.get(str(name))
         if function is None:
             hint = closest(str(name), set(FUNCTIONS)) or f"functions: {', '.join(sorted(FUNCTIONS))}"
-            self.faults.append(Fault(at.start, at.end, "unknown-function", f"there is no function '{name}'", hint))
+            self.fault(at, "unknown-function", f"there is no function '{name}'", hint)
             return stand_in
 
         def wrong(message: str, span: Span = at) -> Node:
-            self.faults.append(Fault(span.start, span.end, "bad-arguments", message, f"write {function.signature}"))
+            self.fault(span, "bad-arguments", message, f"write {function.signature}")
             return stand_in
 
         if not given:
@@ -501,7 +512,7 @@ class _Builder(Transformer[Token, Any]):
                     message = f"{name}() cannot look back at what {found.function}() said"
                     # Its answer changes while nothing is logged, and a window holds what was logged.
                     hint = f"{found.function}() changes between events: join the two with `and`, or use the rule's for"
-                    self.faults.append(Fault(found.span.start, found.span.end, "bad-arguments", message, hint))
+                    self.fault(found.span, "bad-arguments", message, hint)
                     return stand_in
         elif isinstance(argument, Compare | InPhase | Logic | Not):
             return wrong(f"{name}() looks at a number, not at a condition", argument.span)
@@ -527,4 +538,4 @@ class _Builder(Transformer[Token, Any]):
                 return wrong(f"{name}() takes no window", window.span)
         elif isinstance(argument, Metric) and argument.name == "*":
             return wrong(f"{name}(*) would mix metrics of different units", argument.span)
-        return Call(str(name), argument, window, literal, _span(meta))
+        return Call(str(name), argument, window, literal, whole)
