@@ -25,6 +25,7 @@ from sentinel.cli.rules_diff import diff
 from sentinel.cli.rules_test import test_
 from sentinel.errors import Problem
 from sentinel.resources import PACKS, Source, pack_path, packs_dir, read_sources
+from sentinel.rules.footprint import MAX_STATE, state_problems
 from sentinel.rules.loader import load_rules, read_rules
 from sentinel.severity import SEVERITIES
 
@@ -50,7 +51,14 @@ rules.add_command(diff)
     default="text",
     help="text, json, workflow commands for GitHub, or SARIF 2.1.0.",
 )
-def validate(paths: tuple[Path, ...], output: str) -> None:
+@click.option(
+    "--max-state",
+    type=click.FloatRange(min=0, min_open=True),
+    default=MAX_STATE,
+    show_default=True,
+    help="MiB that the rules may keep of each run.",
+)
+def validate(paths: tuple[Path, ...], output: str, max_state: float) -> None:
     """Find everything that is wrong in rule files, folders of them, or the shipped packs.
 
     Files that are named together are checked as rules in force together: a name may stand once in all of them.
@@ -58,6 +66,9 @@ def validate(paths: tuple[Path, ...], output: str) -> None:
     """
     readings = [read_rules(sources) for sources in _groups(paths)]
     problems = [problem for reading in readings for problem in reading.problems]
+    problems += [
+        problem for reading in readings if not reading.errors for problem in state_problems(reading.rules, max_state)
+    ]
     errors = [problem for problem in problems if problem.severity == "error"]
     count = sum(len(reading.rules) for reading in readings)
     match output:

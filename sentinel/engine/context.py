@@ -18,19 +18,21 @@ PHASE = "phase"
 PHASE_STEP = "phase_step"
 
 MAX_STEPS = (
-    "max_steps",
-    "total_training_steps",
-    "trainer.total_training_steps",
-    "trainer.max_steps",
-    "grpo.max_num_steps",
-    "max_num_steps",
-    "max_train_steps",
-    "num_training_steps",
-    "total_steps",
-    "num_rollout",
+    "max_steps",  # TRL, ms-swift, unsloth (transformers' TrainingArguments; -1: the epochs decide); prime-rl's rl config
+    "trainer.total_training_steps",  # verl: overrides the steps that its epochs make; null unless set
+    "total_training_steps",  # the same, from verl's trainer section alone
+    "trainer.max_steps",  # EasyR1 (overrides its episodes), prime-rl
+    "orchestrator.max_steps",  # prime-rl
+    "grpo.max_num_steps",  # NeMo-RL
+    "max_num_steps",  # the same, from NeMo-RL's grpo section alone
+    "num_training_steps",  # open-instruct: worked out from total_episodes when the run begins
+    "num_rollout",  # slime: rollout steps; worked out from the data set when it is not given
 )
-"""Where trainers configure how many steps a run is to have. The first that is above zero counts: -1 means that
-something else decides."""
+"""Where trainers configure how many steps a run is to have. OpenRLHF and SkyRL count episodes and epochs, of which the
+steps do not follow."""
+
+UNPLANNED = 1_000_000
+"""From here on a number of steps is no plan: NeMo-RL's examples set it where the epochs are to decide."""
 
 
 def constants_of(expressions: Iterable[Node]) -> tuple[str, ...]:
@@ -52,7 +54,7 @@ def read_constants(config: Mapping[str, Any], names: Iterable[str]) -> dict[str,
     for name in names:
         if name == PROGRESS:
             steps = (configured(config, path) for path in MAX_STEPS)
-            value = next((x for x in steps if x > 0.0), math.nan)
+            value = next((x for x in steps if 0.0 < x < UNPLANNED), math.nan)
         else:
             value = configured(config, name.removeprefix(CONFIG))
         if not math.isnan(value):

@@ -26,6 +26,7 @@ from sentinel.notify.retry import Backoff
 from sentinel.notify.slack import SlackNotifier
 from sentinel.ports import Notifier
 from sentinel.resources import read_sources, rule_files
+from sentinel.rules.footprint import state_problems
 from sentinel.rules.loader import load_rules
 from sentinel.rules.model import RuleSet
 from sentinel.service import systemd
@@ -214,6 +215,8 @@ class Daemon:
             # Paths of the configuration, not of a command: the operator's to mend.
             raise ConfigError(f"the rules cannot be read: {error}") from error
         rules = load_rules(sources, default())
+        if too_much := state_problems(rules, self.settings.max_state_mib):
+            raise RuleError(too_much)
         if not rules:
             log.warning("rules.empty", files=self.settings.rules, remedy="nothing can fire: name a pack or a rule file")
         return rules

@@ -96,6 +96,7 @@ class Settings(_Section):
     notify_from: Severity = Field(default="warning", description="Incidents below it are recorded but not told.")
     snapshot_seconds: float = Field(default=60.0, gt=0, le=86400, description="How often the state is saved.")
     keep_entries: int = Field(default=2_000_000, ge=1000, description="Stream entries kept; older ones are trimmed.")
+    max_state_mib: float = Field(default=8.0, gt=0, le=1e6, description="MiB that the rules may keep of each run.")
     log_level: Literal["debug", "info", "warning", "error"] = "info"
 
     @property

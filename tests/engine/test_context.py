@@ -55,6 +55,9 @@ def test_a_configured_number_is_found_by_its_path(path, value):
         ({"trainer": {"total_training_steps": 300}}, 300.0),
         ({"grpo": {"max_num_steps": 40}}, 40.0),
         ({"max_steps": 0}, None),
+        ({"grpo": {"max_num_steps": 1_000_000}}, None),
+        ({"trainer": {"total_training_steps": None, "max_steps": 70}}, 70.0),
+        ({"num_rollout": 3000}, 3000.0),
         ({}, None),
     ],
 )

@@ -304,8 +304,8 @@ def _misplaced_text(quoted: _Quoted) -> Fault:
 
 def _span(first: Any, last: Any) -> Span:
     """From where one node or token begins to where another ends."""
-    start = first.start_pos if isinstance(first, Token) else first.span.start
-    end = last.end_pos if isinstance(last, Token) else last.span.end
+    start = first.start_pos or 0 if isinstance(first, Token) else first.span.start
+    end = last.end_pos or 0 if isinstance(last, Token) else last.span.end
     return Span(start, end)
 
 
