@@ -37,6 +37,7 @@ rules:
 # state_dir: ~/.local/state/sentinel   # data of the embedded Valkey
 # snapshot_seconds: 60
 # keep_entries: 2000000             # entries kept in the event stream; older ones are trimmed
+# max_state_mib: 8                  # what the rules may keep of each run, in MiB
 # log_level: info
 """
 

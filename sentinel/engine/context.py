@@ -18,7 +18,7 @@ PHASE = "phase"
 PHASE_STEP = "phase_step"
 
 MAX_STEPS = (
-    "max_steps",  # TRL, ms-swift, unsloth (transformers' TrainingArguments; -1: the epochs decide); prime-rl's rl config
+    "max_steps",  # TRL, ms-swift, unsloth (transformers' TrainingArguments; -1: the epochs decide); prime-rl
     "trainer.total_training_steps",  # verl: overrides the steps that its epochs make; null unless set
     "total_training_steps",  # the same, from verl's trainer section alone
     "trainer.max_steps",  # EasyR1 (overrides its episodes), prime-rl

@@ -76,7 +76,8 @@ class Performance:
         """The rules that could not be evaluated, and the metrics they lack. Keys only expected do not count."""
         run = self.engine.runs[RUN]
         logged = [series for key, series in run.names.items() if key in run.numeric or series.full in run.bad]
-        return {entry.rule: entry.missing for entry in not_evaluable(self.engine.rules, logged, self.engine.dictionary)}
+        rules = self.engine.rules.selected(run.facts())
+        return {entry.rule: entry.missing for entry in not_evaluable(rules, logged, self.engine.dictionary)}
 
 
 def _change(transition: Transition) -> Change:

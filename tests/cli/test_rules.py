@@ -199,3 +199,39 @@ def test_checking_rules_loads_no_client_of_anything(folder: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_rules_that_would_keep_too_much_are_refused_and_the_limit_can_be_raised(folder: Path) -> None:
+    text = "rules: [{alert: long, symptom: kl-high, warning: 'mean(kl.ref, 30d) > 1'}]"
+    (folder / "long.yaml").write_text(text)
+    refused = sentinel("rules", "validate", "long.yaml")
+    assert refused.exit_code == 1
+    assert "long.yaml:1:1: error[too-much-state]: the rules may keep 49.4 MiB of each run" in refused.output
+    assert sentinel("rules", "validate", "--max-state", "50", "long.yaml").exit_code == 0
+    assert sentinel("rules", "validate", "--max-state", "0", "long.yaml").exit_code == 2
+
+
+def test_what_a_rule_is_for_some_runs_is_listed(folder: Path) -> None:
+    (folder / "some.yaml").write_text(
+        """\
+rules:
+  - alert: kl
+    symptom: kl-high
+    phase: [early, rl-math]
+    warning: kl.ref > 1
+    critical: kl.ref > 5
+    overrides:
+      - {where: {team: math}, warning: kl.ref > 2, critical: null, for: 3 steps}
+      - {where: {model: tiny}, enabled: false}
+"""
+    )
+    text = sentinel("rules", "list", "some.yaml").output
+    assert "kl  kl-high, phase early, rl-math  (some.yaml:2)" in text
+    assert "  where team=math: warning kl.ref > 2.0; no critical; for 3 steps\n  where model=tiny: off\n" in text
+    (rule,) = json.loads(sentinel("rules", "list", "--output", "json", "some.yaml").output)["rules"]
+    assert rule["phase"] == ["early", "rl-math"]
+    math = {"where": {"team": "math"}, "enabled": True, "source": "some.yaml:8", "for": "3 steps"}
+    assert rule["overrides"] == [
+        {**math, "conditions": {"warning": "kl.ref > 2.0"}},
+        {"where": {"model": "tiny"}, "enabled": False, "source": "some.yaml:9"},
+    ]

@@ -224,3 +224,30 @@ def test_a_name_that_no_rule_has_is_an_error_and_not_a_failure() -> None:
 )
 def test_each_fault_of_a_test_file_is_told_at_its_place(text: str, code: str, line: int) -> None:
     assert (code, line) in [(problem.code, problem.line) for problem in refused(text)]
+
+
+def test_a_test_tells_labels_configuration_and_phases() -> None:
+    rules = load_rules(
+        [
+            (
+                "x.yaml",
+                """\
+rules:
+  - {alert: said, symptom: kl-high, warning: kl.ref > 1 and phase == rl-math and phase_step >= 2}
+  - {alert: planned, symptom: kl-high, warning: kl.ref > config.beta, phase: late, where: {team: a}}
+""",
+            )
+        ]
+    )
+    tests = """\
+tests:
+  - {name: said, series: {kl.ref: 2x9}, phases: {rl-math: 4}, expect: [{alert: said, fires_at: 6}]}
+  - name: planned
+    labels: {team: a}
+    config: {max_steps: 9, beta: 0.5}
+    series: {kl.ref: 2x9}
+    expect: [{alert: planned, fires_at: 6}]
+"""
+    file = read_tests("x.test.yaml", tests)
+    results = [play(file, index, rules) for index in (0, 1)]
+    assert [result.outcome for result in results] == ["PASS", "PASS"], [result.problems for result in results]

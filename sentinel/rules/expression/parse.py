@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, cast
 
 from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
@@ -208,6 +208,17 @@ def _parser() -> tuple[Lark, _Builder]:
 def _read(text: str, variables: Mapping[str, Literal]) -> tuple[Node | Extent | _Quoted, list[Fault]]:
     """What `text` says, neither too long nor too deep, and what is wrong in it. Raises ExpressionError where it is no
     expression at all."""
+    node, faults = _parsed(text, variables) if VARS in text else _remembered(text)
+    return node, list(faults)
+
+
+@lru_cache(maxsize=4096)
+def _remembered(text: str) -> tuple[Node | Extent | _Quoted, tuple[Fault, ...]]:
+    """Trees are values: a file that is read again, and what many rules say alike, is parsed once."""
+    return _parsed(text, NO_VARIABLES)
+
+
+def _parsed(text: str, variables: Mapping[str, Literal]) -> tuple[Node | Extent | _Quoted, tuple[Fault, ...]]:
     if len(text) > MAX_LENGTH:
         message = f"the expression has {len(text)} characters"
         hint = f"at most {MAX_LENGTH}: make two rules of it, or name what repeats in vars"
@@ -229,7 +240,7 @@ def _read(text: str, variables: Mapping[str, Literal]) -> tuple[Node | Extent | 
     for _ in range(MAX_NESTING):
         level = [child for parent in level if isinstance(parent, Node) for child in children(parent)]
         if not level:
-            return node, builder.faults
+            return node, tuple(builder.faults)
     hint = "a chain has at most that many links: split the rule in two"
     message = f"the expression nests more than {MAX_NESTING} levels deep"
     raise ExpressionError([Fault(0, len(text), "too-deep", message, hint)])
