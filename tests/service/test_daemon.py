@@ -292,6 +292,11 @@ async def test_broken_rules_leave_the_old_ones_in_force_and_are_said(
         (refused, *_) = await daemon.wait_for("rules.refused")
         assert re.fullmatch(r".*rules\.yaml:4:\d+", refused["place"])
         assert "sentinel_config_last_reload_successful 0.0" in (await daemon.get("/metrics"))[1]
+        rules.write_text(RULES.format(limit="0.5 and mean(kl.ref, 300d) > 1"))
+        daemon.send(signal.SIGHUP)
+        await until(
+            lambda: any("of each run, and 8 MiB are allowed" in str(line) for line in daemon.said("rules.refused"))
+        )
         assert await daemon.get("/readyz") == (200, "ok\n")
         trouble(valkey)
         await until(lambda: "KL is 0.9" in daemon.output)
