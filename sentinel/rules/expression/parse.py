@@ -205,6 +205,11 @@ def _parser() -> tuple[Lark, _Builder]:
     return Lark(GRAMMAR, parser="lalr", maybe_placeholders=False, transformer=builder), builder
 
 
+def forget() -> None:
+    """Parse anew what was parsed before; for measuring."""
+    _remembered.cache_clear()
+
+
 def _read(text: str, variables: Mapping[str, Literal]) -> tuple[Node | Extent | _Quoted, list[Fault]]:
     """What `text` says, neither too long nor too deep, and what is wrong in it. Raises ExpressionError where it is no
     expression at all."""
