@@ -7,8 +7,14 @@ from pathlib import Path
 
 from sentinel.errors import UsageError
 
-PACKS: tuple[str, ...] = ("grpo", "classic")
-"""The shipped rule packs, the default one first."""
+PACKS: tuple[str, ...] = ("grpo", "ppo", "infra", "strict", "classic")
+"""The shipped rule packs."""
+
+DEFAULT_PACKS: tuple[str, ...] = ("grpo", "ppo", "infra")
+"""The packs in force when nobody says otherwise: policy, critic, machines."""
+
+TOGETHER: frozenset[str] = frozenset({*DEFAULT_PACKS, "strict"})
+"""The packs that can be in force together. Each of the others stands alone, and may use their names."""
 
 TEST_SUFFIX = ".test.yaml"
 """`grpo.test.yaml` holds the tests of `grpo.yaml`."""
@@ -73,6 +79,13 @@ def rule_files(paths: Sequence[str | Path]) -> list[Path]:
     if wrong:
         raise UsageError("; ".join(wrong))
     return list(dict.fromkeys(found))
+
+
+def pack_groups(files: Sequence[Path]) -> list[list[Path]]:
+    """Shipped packs by who can be in force with whom: those of `TOGETHER` in one group, each other one alone."""
+    together = [file for file in files if file.stem in TOGETHER]
+    alone = [[file] for file in files if file.stem not in TOGETHER]
+    return [together, *alone] if together else alone
 
 
 def read_sources(paths: Sequence[str | Path]) -> list[Source]:

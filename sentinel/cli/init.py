@@ -20,7 +20,11 @@ TEMPLATE = """\
 #   tcp_port: 6390                  # let trainers on this machine join over TCP; always: the unix socket
 
 rules:
-  - grpo                            # the shipped default; also: classic, a rule file, or a folder of them
+  - grpo                            # the policy; these three are the shipped default
+  - ppo                             # the critic: says nothing of runs without one
+  - infra                           # steps, GPUs, queues, verifier
+  # - strict                        # tighter limits for the first hundred steps
+  # - my-rules                      # a rule file, or a folder of them; instead of all: classic
 
 # slack:
 #   channel: "#rl-alerts"           # the app must be a member; its bot token needs the scope chat:write

@@ -26,7 +26,9 @@ MAX_HINTS = 50
 @click.option(
     "--from", "recording", metavar="FILE", help="Tell what this recorded run sends (JSONL, `-`: standard input)."
 )
-@click.option("--rules", "rule_paths", multiple=True, metavar="PATH", help="With --from: which rules. Default: grpo.")
+@click.option(
+    "--rules", "rule_paths", multiple=True, metavar="PATH", help="With --from: which rules. Default: grpo, ppo, infra."
+)
 @click.option(
     "--framework", help="With --from: whose keys they are (trl, verl...). Default: what the run says, or a guess."
 )
@@ -126,10 +128,10 @@ def survey(recording: str, rule_paths: tuple[str, ...], framework: str | None, d
     from sentinel.bus.recording import read_recording
     from sentinel.engine.engine import Engine
     from sentinel.events import RunStarted, Sample, StepMetrics
-    from sentinel.resources import read_sources
+    from sentinel.resources import DEFAULT_PACKS, read_sources
     from sentinel.rules.loader import load_rules
 
-    rules = load_rules(read_sources(rule_paths or ("grpo",)), dictionary)
+    rules = load_rules(read_sources(rule_paths or DEFAULT_PACKS), dictionary)
     path = Path("/dev/stdin") if recording == "-" else Path(recording)
     if path.is_dir() or not path.exists():
         raise UsageError(f"there is no file {clean(recording)}")

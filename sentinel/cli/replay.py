@@ -14,7 +14,7 @@ from sentinel.cli.progress import progress
 from sentinel.cli.score import Scoring, score_recordings, scoring_options
 from sentinel.errors import UsageError
 from sentinel.metrics import default
-from sentinel.resources import read_sources
+from sentinel.resources import DEFAULT_PACKS, read_sources
 from sentinel.rules.loader import load_rules
 from sentinel.service.replay import Found, Summary
 from sentinel.service.replay import replay as play
@@ -25,7 +25,9 @@ SCHEMA_VERSION = 1
 
 @click.command("replay")
 @click.argument("files", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--rules", "rule_paths", multiple=True, metavar="PATH", help="Rule file, folder or pack. Default: grpo.")
+@click.option(
+    "--rules", "rule_paths", multiple=True, metavar="PATH", help="Rule file, folder or pack. Default: grpo, ppo, infra."
+)
 @click.option("--framework", help="Whose keys the rows hold (trl, verl...). Default: guessed.")
 @click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--pending/--no-pending", default=False, help="Show alerts that have begun but not fired, too.")
@@ -51,7 +53,7 @@ def replay(
     dictionary = default()
     if framework is not None and framework not in dictionary.frameworks:
         raise UsageError(f"no framework '{clean(framework)}' is known; there are: {', '.join(dictionary.frameworks)}")
-    sources = read_sources(rule_paths or ("grpo",))
+    sources = read_sources(rule_paths or DEFAULT_PACKS)
     if scoring.index is not None:
         if pending or fail_on is not None:
             raise UsageError("--pending and --fail-on do not go with --score; its gates are --min-detected and others")

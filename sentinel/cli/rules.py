@@ -24,7 +24,16 @@ from sentinel.cli.output import (
 from sentinel.cli.rules_diff import diff
 from sentinel.cli.rules_test import test_
 from sentinel.errors import Problem
-from sentinel.resources import PACKS, Source, pack_path, packs_dir, read_sources
+from sentinel.resources import (
+    PACKS,
+    Source,
+    pack_groups,
+    pack_path,
+    packs_dir,
+    read_source,
+    read_sources,
+    rule_files,
+)
 from sentinel.rules.footprint import MAX_STATE, state_problems
 from sentinel.rules.loader import load_rules, read_rules
 from sentinel.severity import SEVERITIES
@@ -97,12 +106,11 @@ def _report(problems: Sequence[Problem], errors: Sequence[Problem], count: int) 
 
 
 def _groups(paths: Sequence[Path]) -> list[list[Source]]:
-    """The files that are named, as one set of rules. Shipped packs are alternatives: each is a set by itself."""
+    """The files that are named, as one set of rules. Shipped packs are several sets: some stand alone."""
     if paths and not all(path.is_dir() and path.resolve() == packs_dir().resolve() for path in paths):
         return [read_sources(paths)]
-    return [
-        [source] for source in (read_sources(paths) if paths else read_sources([pack_path(name) for name in PACKS]))
-    ]
+    files = rule_files(paths) if paths else [pack_path(name) for name in PACKS]
+    return [[read_source(file) for file in group] for group in pack_groups(files)]
 
 
 @rules.command("list")

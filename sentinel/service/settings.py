@@ -18,6 +18,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, PrivateAttr, 
 
 from sentinel.documents import DocumentError, fields_at, problems_from_pydantic, read_document
 from sentinel.errors import ConfigError, Problem
+from sentinel.resources import DEFAULT_PACKS
 from sentinel.severity import Severity
 
 PREFIX = "SENTINEL_"
@@ -87,7 +88,7 @@ class Settings(_Section):
     slack: SlackSettings = Field(default_factory=SlackSettings)
     http: HttpSettings = Field(default_factory=HttpSettings)
     rules: Annotated[list[str], Field(min_length=1)] = Field(
-        default=["grpo"], description="Shipped packs by name, rule files, or folders of them."
+        default=list(DEFAULT_PACKS), description="Shipped packs by name, rule files, or folders of them."
     )
     state_dir: Annotated[Path, AfterValidator(_not_here)] | None = Field(
         default=None, description="Where the embedded Valkey keeps its data."
