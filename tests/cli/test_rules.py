@@ -11,6 +11,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sentinel.cli.main import main
+from sentinel.resources import PACKS, TOGETHER
 
 GOOD = "rules:\n  - alert: kl-high\n    symptom: kl-high\n    warning: kl.ref > 0.1\n    for: 3 steps\n"
 BAD = "rules:\n  - alert: kl-high\n    symptom: kl-hgh\n    warning: mean(kl.rf, 3 steps) > 1\n"
@@ -74,17 +75,20 @@ def test_files_that_are_named_together_share_one_set_of_names(folder: Path) -> N
     assert "it stands at good.yaml:2" in result.output
 
 
-def test_shipped_packs_are_alternatives_and_may_share_names(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_shipped_packs_that_stand_alone_may_share_names(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     packs = folder / "packs"
     packs.mkdir()
-    for name in ("grpo", "classic"):
-        (packs / f"{name}.yaml").write_text(GOOD)
+    for name in PACKS:
+        rules = GOOD.replace("alert: kl-high", f"alert: {name}") if name in TOGETHER and name != "grpo" else GOOD
+        (packs / f"{name}.yaml").write_text(rules)
     monkeypatch.setattr("sentinel.cli.rules.packs_dir", lambda: packs)
     monkeypatch.setattr("sentinel.resources.packs_dir", lambda: packs)
     for arguments in ([], ["packs"]):
         result = sentinel("rules", "validate", *arguments)
-        assert (result.exit_code, result.output) == (0, "2 rules can be used\n")
+        assert (result.exit_code, result.output) == (0, f"{len(PACKS)} rules can be used\n")
     assert sentinel("rules", "validate", "packs/grpo.yaml", "packs/classic.yaml").exit_code == 1
+    (packs / "infra.yaml").write_text(GOOD)
+    assert "error[duplicate-alert]" in sentinel("rules", "validate", "packs").output
 
 
 @pytest.mark.parametrize("paths", [["nowhere.yaml"], ["good.yaml", "nowhere.yaml"], ["empty"]])

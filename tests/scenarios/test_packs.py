@@ -2,7 +2,9 @@
 
 import pytest
 
-from sentinel.resources import PACKS, TEST_SUFFIX, pack_path
+from sentinel.metrics import default
+from sentinel.resources import DEFAULT_PACKS, PACKS, TEST_SUFFIX, TOGETHER, pack_path, read_source
+from sentinel.rules.loader import load_rules
 from sentinel.rules.symptoms import symptoms
 from sentinel.ruletest import play, read_tests
 from tests.scenarios.recordings import pack
@@ -23,7 +25,19 @@ def test_the_classic_pack_holds_the_five_rules_of_the_guides():
 
 
 def test_the_default_pack_adds_nonfinite_and_entropy_collapse():
-    assert {rule.name for rule in pack("grpo")} == FIVE | {"nonfinite", "entropy-collapse"}
+    assert {rule.name for rule in pack("grpo")} == (FIVE - {"gpu-idle"}) | {"nonfinite", "entropy-collapse"}
+
+
+def test_the_default_packs_and_strict_can_be_in_force_together():
+    assert set(DEFAULT_PACKS) < TOGETHER <= set(PACKS)
+    assert load_rules([read_source(pack_path(name)) for name in PACKS if name in TOGETHER], default())
+
+
+@pytest.mark.parametrize("name", ["infra", "ppo", "strict"])
+def test_each_rule_says_where_to_look_in_the_order_of_examination(name):
+    order = ["diagnostic", "constraint", "objective", "earlier runs", "verify"]
+    for rule in pack(name):
+        assert [line.partition(":")[0] for line in rule.runbook.look_at] == order, rule.name
 
 
 @pytest.mark.parametrize("name", PACKS)

@@ -28,7 +28,7 @@ def test_without_a_file_and_variables_everything_has_a_default() -> None:
     settings, warnings = load_settings(None, {})
     assert settings == Settings()
     assert warnings == []
-    assert settings.rules == ["grpo"]
+    assert settings.rules == ["grpo", "ppo", "infra"]
     assert settings.redis.url is None
 
 
