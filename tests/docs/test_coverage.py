@@ -11,31 +11,33 @@ import pytest
 from sentinel.rules.symptoms import symptoms
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-OPEN = frozenset({
-    "advantage-bias",
-    "advantage-collapse",
-    "clip-low",
-    "component-divergence",
-    "converging-wrong",
-    "entropy-explosion",
-    "format-degradation",
-    "grad-spike",
-    "kl-drift",
-    "kl-spike",
-    "length-collapse",
-    "length-growth",
-    "not-learning",
-    "phase-shift",
-    "ratio-anomaly",
-    "repetition",
-    "reward-hacking",
-    "reward-noise",
-    "reward-plateau",
-    "reward-zero",
-    "too-aggressive",
-    "truncation",
-    "zero-advantage",
-})
+OPEN = frozenset(
+    {
+        "advantage-bias",
+        "advantage-collapse",
+        "clip-low",
+        "component-divergence",
+        "converging-wrong",
+        "entropy-explosion",
+        "format-degradation",
+        "grad-spike",
+        "kl-drift",
+        "kl-spike",
+        "length-collapse",
+        "length-growth",
+        "not-learning",
+        "phase-shift",
+        "ratio-anomaly",
+        "repetition",
+        "reward-hacking",
+        "reward-noise",
+        "reward-plateau",
+        "reward-zero",
+        "too-aggressive",
+        "truncation",
+        "zero-advantage",
+    }
+)
 """Symptoms whose rules are yet to come."""
 
 
@@ -69,7 +71,8 @@ def test_no_demand_is_left_out(rows: list[Any]) -> None:
 
 def test_each_symptom_is_asked_for(rows: list[Any]) -> None:
     asked = {symptom for row in rows for symptom in row.symptoms}
-    assert set(symptoms()) - asked == {"rollout-mismatch", "phase-shift"}  # asked for in no threshold, alert or judgement
+    # Two are asked for elsewhere in the guides, not by a threshold, an alert or a joint judgement.
+    assert set(symptoms()) - asked == {"rollout-mismatch", "phase-shift"}
 
 
 def test_a_rule_that_is_gone_and_a_demand_without_rules_are_found(script: dict[str, Any]) -> None:
