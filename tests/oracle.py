@@ -15,9 +15,12 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from sentinel.engine.bind import Instance, SeriesName, bind
+from sentinel.engine.onset import find_onset
+from sentinel.engine.recorded import RecordedRun
 from sentinel.events import Event, Phase, RunFinished, RunStarted, Sample, StepMetrics
-from sentinel.metrics import default
+from sentinel.metrics import Derivation, default
 from sentinel.rules.expression.nodes import (
+    Alert,
     Arithmetic,
     Call,
     Compare,
@@ -36,7 +39,7 @@ from sentinel.rules.expression.nodes import (
     walk,
 )
 from sentinel.rules.model import RuleSet
-from sentinel.stats import FUNCTIONS, Pointwise, Probe, Result, RunningFunction, WindowFunction
+from sentinel.stats import FUNCTIONS, Pointwise, Probe, Result, RunningFunction, Standing, WindowFunction
 from sentinel.stats.function import SCALE_SAMPLES
 from sentinel.stats.window import Axis
 
@@ -69,6 +72,7 @@ class Judged(NamedTuple):
     """One evaluation of an instance."""
 
     sequence: int
+    step: int
     time: float
     truths: tuple[bool | None, ...]
     until: bool | None
@@ -98,14 +102,25 @@ class Attempt:
     stepped: list[tuple[int, float]] = field(default_factory=list)
 
 
+@dataclass
+class Learned:
+    """A value that a `baseline` was shown while no alert was open; it enters when the next one is, if it began none."""
+
+    step: int
+    x: float
+    began: bool = False
+    entered: bool = False
+
+
 class OracleRun:
-    def __init__(self, run: str, rules: RuleSet) -> None:
+    def __init__(self, run: str, rules: RuleSet, references: Mapping[str, RecordedRun]) -> None:
         self.id = run
         self.phases: list[tuple[int | None, str]] = []
         """What was said, in order. An attempt's first step settles those without a step."""
         self.unsettled = 0
         """How many of them were said before an attempt's first step."""
         self.rules = rules
+        self.references = references
         self.labels: dict[str, str] = {}
         self.config: dict[str, Any] = {}
         self.number = 1
@@ -118,6 +133,7 @@ class OracleRun:
         self.bad: set[str] = set()
         self.attempt = Attempt()
         self.learned: dict[Call, list[tuple[int, float]]] = {}
+        self.baselines: dict[Call, list[Learned]] = {}
         self.instances: list[Instance] = []
         self.bound = False
         self.episodes: dict[str, Episode] = {}
@@ -140,7 +156,7 @@ class OracleRun:
                 if math.isnan(self.attempt.origin):
                     self.attempt.origin = now
                 self.sequence += 1
-                said += self.row(metrics, now)
+                said += self.row(metrics, {}, now)
             case Phase(name=name, step=step):
                 self.phases.append((self.attempt.step if step is None and self.attempt.step >= 0 else step, name))
                 if self.attempt.step < 0:
@@ -159,7 +175,7 @@ class OracleRun:
 
     def step_row(self, step: int, metrics: Mapping[str, float | None], now: float) -> list[Told]:
         said: list[Told] = []
-        newest = self.attempt.step
+        newest, earlier = self.attempt.step, {}
         if self.status != "running" or newest - step >= REORDER_BOUND or (step <= 1 and newest - step > 1):
             said += self.restart(now)
         elif step < newest:
@@ -168,6 +184,7 @@ class OracleRun:
             metrics = {key: x for key, x in metrics.items() if key not in self.attempt.row}
             if not metrics:
                 return []
+            earlier = dict(self.attempt.row)
             self.attempt.row |= metrics
         else:
             if self.attempt.first_step is None:
@@ -175,11 +192,13 @@ class OracleRun:
                 self.attempt.origin = now
                 self.settle_phases(step)
                 self.learned = {call: rewound(call, history, step) for call, history in self.learned.items()}
+                for call, shown in self.baselines.items():
+                    self.baselines[call] = [value for value in shown if value.step < step]
             self.sequence += 1
             self.attempt.step = step
             self.attempt.stepped.append((step, now))
             self.attempt.row = dict(metrics)
-        return said + self.row(metrics, now)
+        return said + self.row(metrics, earlier, now)
 
     def restart(self, now: float) -> list[Told]:
         said = self.end("superseded", now)
@@ -220,13 +239,50 @@ class OracleRun:
 
     def bind(self) -> None:
         self.bound = True
-        series = list(self.series.values())
+        series = [*self.series.values(), *self.derivable()]
         self.instances = [found for rule in self.rules.selected(self.labels) for found in bind(rule, series, default())]
         kept = {instance.key for instance in self.instances}
         gone = [key for key in self.episodes if key not in kept]
         assert not gone, "no rule set of these tests loses an instance"
 
-    def row(self, metrics: Mapping[str, float | None], now: float) -> list[Told]:
+    def derivable(self) -> dict[SeriesName, Derivation]:
+        """Series that rules call by name and that what is logged, with the same labels, gives; and how."""
+        named = {metric.name for rule in self.rules for metric in rule.metrics() if not metric.raw}
+        found = {}
+        for labels in {series.labels for series in self.series.values()}:
+            logged = {series.name for series in self.series.values() if series.labels == labels}
+            possible = {one.name: one for one in default().derivations(logged)}
+            asked, wanted = list(named & possible.keys()), set()
+            while asked:
+                name = asked.pop()
+                wanted.add(name)
+                asked += [need for need in possible[name].needs if need in possible]
+            for name, one in possible.items():
+                if name in wanted:
+                    found[SeriesName(name, labels, f"derived {name}", derived=True)] = one
+        return found
+
+    def derived(self, row: Mapping[str, float | None], earlier: Mapping[str, float | None]) -> dict[str, float | None]:
+        """Full name → value of what a row gives, together with the earlier rows of its step."""
+        whole = {self.series[key].full: x for key, x in [*earlier.items(), *row.items()]}
+        new, found = {self.series[key].full for key in row}, {}
+        for series, one in self.derivable().items():
+            needs = {need: SeriesName(need, series.labels, "").full for need in one.needs}
+            if not whole.keys() >= set(needs.values()):
+                continue
+            values = {need: whole[full] for need, full in needs.items()}
+            x = one.compute(values)
+            if x is None and None not in values.values():
+                if all(map(math.isfinite, values.values())):
+                    continue
+                x = math.nan
+            whole[series.full] = x
+            if new & set(needs.values()):
+                new.add(series.full)
+                found[series.full] = x
+        return found
+
+    def row(self, metrics: Mapping[str, float | None], earlier: Mapping[str, float | None], now: float) -> list[Told]:
         """One evaluation: what was logged becomes history, then every instance that it touches is judged."""
         new = [key for key in metrics if key not in self.series]
         for key in new:
@@ -236,8 +292,8 @@ class OracleRun:
         if new or not self.bound:
             self.bind()
         attempt, rel, finite = self.attempt, self.rel, set()
-        for key, x in metrics.items():
-            name = self.series[key].full
+        values = {self.series[key].full: x for key, x in metrics.items()} | self.derived(metrics, earlier)
+        for name, x in values.items():
             attempt.logged[name] = (rel, now)
             if x is not None and math.isfinite(x):
                 attempt.last[name] = x
@@ -273,7 +329,7 @@ class OracleRun:
                 for node in reversed(list(walk(expression))):
                     if isinstance(node, Call) and issubclass(FUNCTIONS[node.function], RunningFunction):
                         found.append((node, True))
-                    elif isinstance(node, Call) and not isinstance(node.argument, Metric):
+                    elif isinstance(node, Call) and not isinstance(node.argument, Metric | Alert):
                         found.append((node.argument, False))
         return list(dict.fromkeys(found))
 
@@ -290,12 +346,15 @@ class OracleRun:
             if True not in truths:
                 return []
             episode = self.episodes[instance.key] = Episode()
+            for call in owned_by(instance):
+                for value in self.baselines.get(call, []):
+                    value.began = not value.entered
         until = over(truths)
         if instance.until is not None:
             until = moment.truth(instance.until)
             if until and True in truths:
                 until = False
-        episode.judged.append(Judged(self.sequence, moment.stamp, truths, until))
+        episode.judged.append(Judged(self.sequence, self.attempt.step, moment.stamp, truths, until))
         clocks = [self.clock([judged.truths[at] for judged in episode.judged], episode) for at in range(len(truths))]
         held = [
             at
@@ -303,6 +362,8 @@ class OracleRun:
             if truth and long_enough(clocks[at], rule.hold, moment.stamp) and at > episode.level
         ]
         if held:
+            if episode.level < 0:
+                self.take_back(instance, held[-1], episode)
             episode.level = held[-1]
             episode.risen = len(episode.judged)
             return [self.told(instance, episode.level, "firing", moment.stamp)]
@@ -320,16 +381,61 @@ class OracleRun:
             said = [self.told(instance, episode.level, "resolved", moment.stamp)]
         return said
 
-    @staticmethod
-    def clock(truths: list[bool | None], episode: Episode, skip: int = 0) -> tuple[int, float]:
+    def take_back(self, instance: Instance, level: int, episode: Episode) -> None:
+        """Unlearn what came from the onset on, as far as something is left to be known."""
+        if not owned_by(instance):
+            return
+        breach = min(
+            judged.step
+            for at in range(len(instance.conditions))
+            for judged in self.running([judged.truths[at] for judged in episode.judged], episode)[:1]
+        )
+        onset = breach
+        for metric in metrics_of(instance.conditions[level][1])[:1]:
+            history = self.attempt.values.get(metric.name, [])
+            if history and self.has_windows(metric):
+                steps = [self.attempt.first_step + value.rel for value in history]
+                onset = min(onset, find_onset(steps, [value.x for value in history], breach))
+        for call in owned_by(instance):
+            least = min(10, int(call.window.size) if call.window else 50)
+            entered = [value for value in self.baselines.get(call, []) if value.entered]
+            for value in entered[least:]:
+                value.entered = value.step < max(onset, 0)
+                value.began = not value.entered
+
+    def has_windows(self, metric: Metric) -> bool:
+        """Whether its past is kept: some rule asks more of it than whether it is a number."""
+        asked = [
+            node.argument if isinstance(node, Call) and node.function == "nonfinite" else None
+            for instance in self.instances
+            for expression in instance.expressions()
+            for node in walk(expression)
+        ]
+        named = [
+            node
+            for instance in self.instances
+            for expression in instance.expressions()
+            for node in walk(expression)
+            if node == metric
+        ]
+        return len(named) > asked.count(metric)
+
+    @classmethod
+    def clock(cls, truths: list[bool | None], episode: Episode, skip: int = 0) -> tuple[int, float]:
         """Evaluations (rows of one step are one) since the last False that held, and when the first did."""
+        held = cls.running(truths, episode, skip)
+        return len({judged.sequence for judged in held}), held[0].time if held else math.nan
+
+    @staticmethod
+    def running(truths: list[bool | None], episode: Episode, skip: int = 0) -> list[Judged]:
+        """Evaluations since the last False that held."""
         held: list[Judged] = []
         for truth, judged in zip(truths, episode.judged[skip:], strict=True):
             if truth is False:
                 held = []
             elif truth:
                 held.append(judged)
-        return len({judged.sequence for judged in held}), held[0].time if held else math.nan
+        return held
 
     def told(self, instance: Instance, level: int, state: str, time: float) -> Told:
         return Told(
@@ -366,21 +472,34 @@ class OracleRun:
             if due == stale:
                 said += self.end("stale", due)
             else:
-                for instance in [found for found in self.instances if any(found is i and d == due for d, i in waiting)]:
-                    if self.rel >= instance.rule.after:
-                        said += self.judge(instance, Moment(self, due, after=True))
+                asked = [found for found in self.instances if any(found is i and d == due for d, i in waiting)]
+                followed: list[Instance] = []
+                while asked:
+                    moment, said_before = Moment(self, due, after=True), self.standing()
+                    for instance in asked:
+                        if self.rel >= instance.rule.after:
+                            said += self.judge(instance, moment)
+                    now_said = self.standing()
+                    changed = {i.rule.name for i in asked if said_before.get(i.key) != now_said.get(i.key)}
+                    asked = [
+                        found
+                        for found in self.instances
+                        if found not in followed and any(alert.name in changed for alert in asks_about(found))
+                    ]
+                    followed += asked
             self.judged_to = due
         return said
 
     def dues(self, instance: Instance) -> Iterator[float]:
         """When the answer of an instance that waits for silence changes by itself."""
         waits = list(waits_of(instance))
+        waiting = instance in self.waiting()
         for name, wait in waits:
             seconds = wait if isinstance(wait, float) else Moment(self, self.time).number(wait)
             since = self.attempt.logged[name][1] if name in self.attempt.logged else self.attempt.origin
             yield from self.ahead(since + seconds)
         episode, rule = self.episodes.get(instance.key), instance.rule
-        if waits and episode is not None:
+        if waiting and episode is not None:
             for at in range(len(instance.conditions)):
                 count, since = self.clock([judged.truths[at] for judged in episode.judged], episode)
                 if count and rule.hold is not None and rule.hold.axis is Axis.TIME:
@@ -390,6 +509,35 @@ class OracleRun:
                 count, since = self.clock(since_rise, episode, episode.risen)
                 if count:
                     yield from self.ahead(since + rule.keep_firing.size)
+
+    def waiting(self) -> list[Instance]:
+        """Instances whose answer changes by itself, or by the alert of such a one."""
+        found = [instance for instance in self.instances if list(waits_of(instance))]
+        while True:
+            names = {instance.rule.name for instance in found}
+            more = [
+                instance
+                for instance in self.instances
+                if instance not in found and any(alert.name in names for alert in asks_about(instance))
+            ]
+            if not more:
+                return found
+            found += more
+
+    def standing(self) -> dict[str, tuple[str, int, list[bool]]]:
+        """Open alerts by their instances' keys: rule, level, and which severities have begun."""
+        return {
+            instance.key: (
+                instance.rule.name,
+                episode.level,
+                [
+                    bool(self.running([judged.truths[at] for judged in episode.judged], episode))
+                    for at in range(len(instance.conditions))
+                ],
+            )
+            for instance in self.instances
+            if (episode := self.episodes.get(instance.key)) is not None
+        }
 
     def ahead(self, due: float) -> Iterator[float]:
         if due > self.judged_to:
@@ -403,6 +551,7 @@ class Moment:
         self.run = run
         self.stamp = time
         self.time = math.nextafter(time, math.inf) if after else time
+        self.standing = run.standing()
 
     def learn(self, node: Node, *, running: bool) -> None:
         """The newest value of what has a history becomes part of it, if it is a number."""
@@ -410,12 +559,18 @@ class Moment:
         if running:
             assert isinstance(node, Call)
             x = self.number(node.argument)
-            if -1e100 < x < 1e100:
+            if -1e100 < x < 1e100 and node.function == "baseline":
+                if node.owner not in run.episodes:
+                    shown = run.baselines.setdefault(node, [])
+                    for value in shown:
+                        value.entered = not value.began
+                    shown.append(Learned(run.attempt.step, x))
+            elif -1e100 < x < 1e100:
                 run.learned.setdefault(node, []).append((run.attempt.step, x))
             return
         x = {True: 1.0, False: 0.0, None: math.nan}[self.truth(node)] if is_condition(node) else self.number(node)
         if -1e100 < x < 1e100:
-            run.attempt.values.setdefault(f"({node})", []).append(Value(x, run.rel, self.time))
+            run.attempt.values.setdefault(own_text(node), []).append(Value(x, run.rel, self.time))
 
     def truth(self, node: Node) -> bool | None:
         match node:
@@ -435,6 +590,10 @@ class Moment:
             case InPhase(name=name, other=other):
                 phase = self.run.phase()
                 return None if phase is None else phase != name if other else phase == name
+            case Call(argument=Alert(name=name, severity=severity)):
+                return any(
+                    self.asked(node.function, severity, *found) for found in self.standing.values() if found[0] == name
+                )
             case Call(function="nonfinite", argument=Metric(name=name)):
                 return name in self.run.bad
             case Call(function="absent", argument=Metric(name=name), window=Extent(axis=Axis.TIME, size=size)):
@@ -449,6 +608,17 @@ class Moment:
                 x = self.call(node)
                 return None if math.isnan(x) else x == 1.0
         raise AssertionError(node)
+
+    def asked(self, word: str, severity: str | None, name: str, level: int, begun: list[bool]) -> bool:
+        """Whether an open alert is firing, or pending, with at least a severity."""
+        severities = [known for known, _ in self.run.rules.named(name).conditions]
+        order = ["info", "warning", "critical"]
+        counting = [
+            at for at, known in enumerate(severities) if severity is None or order.index(known) >= order.index(severity)
+        ]
+        if word == "firing":
+            return level in counting
+        return bool(counting) and level < counting[0] and any(begun[at] for at in counting)
 
     def number(self, node: Node) -> float:
         match node:
@@ -474,11 +644,25 @@ class Moment:
                 if op == "/":
                     return a / b if b else math.nan
                 return {"+": a + b, "-": a - b, "*": a * b}[op]
+            case Call(function="reference", argument=Metric(name=name)):
+                return self.recorded(name)
             case Call(function="age", argument=Metric(name=name)):
                 return self.time - self.run.attempt.logged[name][1] if name in self.run.attempt.logged else math.nan
             case Call():
                 return self.call(node)
         raise AssertionError(node)
+
+    def recorded(self, name: str) -> float:
+        label, step = self.run.labels.get("reference"), self.run.attempt.step
+        found = list(self.run.references.values()) if len(self.run.references) == 1 else []
+        if label is not None:
+            found = [self.run.references[label]] if label in self.run.references else []
+        if not found or step > found[0].last or name not in found[0].series:
+            return math.nan
+        column = found[0].series[name]
+        return next(
+            (x for s, x in reversed(list(zip(column.steps, column.values, strict=True))) if s <= step), math.nan
+        )
 
     def step_time(self) -> float:
         logged = [value.x for value in self.run.attempt.values.get("time.step_s", []) if value.x > 0][-20:]
@@ -493,6 +677,10 @@ class Moment:
         if issubclass(function, Pointwise):
             assert call.function == "abs"
             return abs(self.number(call.argument))
+        if call.function == "baseline":
+            size = int(call.window.size) if call.window else 50
+            before = [value.x for value in self.run.baselines.get(call, []) if value.entered][-size:]
+            return statistics.median(before) if len(before) >= min(10, size) else math.nan
         if issubclass(function, RunningFunction):
             history = [x for _, x in self.run.learned.get(call, [])]
             metrics = metrics_of(call.argument)
@@ -501,7 +689,7 @@ class Moment:
                 history, higher_is_better=higher, samples=int(call.window.size) if call.window else None
             )
         assert issubclass(function, WindowFunction) and call.window is not None
-        key = call.argument.name if isinstance(call.argument, Metric) else f"({call.argument})"
+        key = call.argument.name if isinstance(call.argument, Metric) else own_text(call.argument)
         history = self.run.attempt.values.get(key, [])
         window = self.window(history, call.window, reach=function.reach)
         if len(window) < function.least or (
@@ -551,12 +739,13 @@ def rewound(call: Call, history: list[tuple[int, float]], step: int) -> list[tup
 class Oracle:
     """`handle` as the engine's, for any number of runs."""
 
-    def __init__(self, rules: RuleSet) -> None:
+    def __init__(self, rules: RuleSet, references: Mapping[str, RecordedRun] | None = None) -> None:
         self.rules = rules
+        self.references = references or {}
         self.runs: dict[str, OracleRun] = {}
 
     def handle(self, event: Event) -> list[Told]:
-        return self.runs.setdefault(event.run, OracleRun(event.run, self.rules)).handle(event)
+        return self.runs.setdefault(event.run, OracleRun(event.run, self.rules, self.references)).handle(event)
 
     def tick(self, now: float) -> list[Told]:
         return [told for run in self.runs.values() for told in run.wait(now)]
@@ -579,7 +768,23 @@ def long_enough(clock: tuple[int, float], extent: Extent | None, now: float) -> 
 def asks_about_silence(instance: Instance) -> bool:
     """Whether its answer may change at an event that logs none of its metrics as a number."""
     calls = [node for expression in instance.expressions() for node in walk(expression) if isinstance(node, Call)]
-    return any(call.function == "nonfinite" or issubclass(FUNCTIONS[call.function], Probe) for call in calls)
+    kinds = (Probe, Standing)
+    return any(call.function == "nonfinite" or issubclass(FUNCTIONS[call.function], kinds) for call in calls)
+
+
+def asks_about(instance: Instance) -> list[Alert]:
+    return [node for expression in instance.expressions() for node in walk(expression) if isinstance(node, Alert)]
+
+
+def owned_by(instance: Instance) -> list[Call]:
+    """What an instance has for itself."""
+    nodes = [node for expression in instance.expressions() for node in walk(expression)]
+    return list(dict.fromkeys(node for node in nodes if isinstance(node, Call) and node.function == "baseline"))
+
+
+def own_text(node: Node) -> str:
+    owners = [found.owner for found in walk(node) if isinstance(found, Call) and found.owner]
+    return f"({node}) {owners[:1]}"
 
 
 def waits_of(instance: Instance) -> Iterator[tuple[str, float | Node]]:

@@ -26,6 +26,8 @@ rules:
   # - strict                        # tighter limits for the first hundred steps
   # - my-rules                      # a rule file, or a folder of them; instead of all: classic
 
+# references: []                    # recorded runs (JSONL) for reference(x); a run's label `reference` names one
+
 # slack:
 #   channel: "#rl-alerts"           # the app must be a member; its bot token needs the scope chat:write
 #   token_file: /etc/sentinel/slack-token   # or $CREDENTIALS_DIRECTORY/slack-token, or SENTINEL_SLACK_TOKEN

@@ -102,7 +102,7 @@ class Report:
     """What one run of a recording sends. `framework`, `version`: as the run or the user says.
 
     `rows`: how often each key came; `last`: its newest value. `readings`: what each key is. `dropped`: metrics that are
-    no numbers, with the reason. `not_evaluable`: rule → the metrics that it misses.
+    no numbers, with the reason. `not_evaluable`: rule → what it misses.
     """
 
     run: str
@@ -230,10 +230,8 @@ def _run_text(report: Report) -> str:
     if report.dropped:
         lines += ["", "not numbers:", *(f"  {clean(reason)} ({count})" for reason, count in report.dropped.items())]
     lines += ["", f"{report.rules - len(report.not_evaluable)} of {counted(report.rules, 'rule')} can be evaluated"]
-    derived = {one.name for one in report.derived}
     for rule, missing in report.not_evaluable.items():
-        says = ", ".join(f"{clean(name)}{' (derived)' if name in derived else ''}" for name in missing)
-        lines.append(f"  {clean(rule)} needs {says}")
+        lines.append(f"  {clean(rule)} needs {', '.join(clean(name) for name in missing)}")
     if report.rejected:
         lines.append(f"{counted(report.rejected, 'line')} of the file could not be understood")
     return "\n".join(lines)

@@ -16,6 +16,7 @@ from sentinel.errors import UsageError
 from sentinel.metrics import default
 from sentinel.resources import DEFAULT_PACKS, read_sources
 from sentinel.rules.loader import load_rules
+from sentinel.service.references import read_references
 from sentinel.service.replay import Found, Summary
 from sentinel.service.replay import replay as play
 from sentinel.severity import SEVERITIES, Severity, rank
@@ -29,6 +30,14 @@ SCHEMA_VERSION = 1
     "--rules", "rule_paths", multiple=True, metavar="PATH", help="Rule file, folder or pack. Default: grpo, ppo, infra."
 )
 @click.option("--framework", help="Whose keys the rows hold (trl, verl...). Default: guessed.")
+@click.option(
+    "--reference",
+    "reference_paths",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A recorded run for reference(x) to compare with; its name is the file's stem.",
+)
 @click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--pending/--no-pending", default=False, help="Show alerts that have begun but not fired, too.")
 @click.option("--fail-on", type=click.Choice(SEVERITIES), help="Exit 1 if an alert of at least this severity fired.")
@@ -37,6 +46,7 @@ def replay(
     files: tuple[Path, ...],
     rule_paths: tuple[str, ...],
     framework: str | None,
+    reference_paths: tuple[Path, ...],
     output: str,
     pending: bool,
     fail_on: Severity | None,
@@ -64,6 +74,7 @@ def replay(
     missing = [str(file) for file in files if (not file.exists() or file.is_dir()) and str(file) != "-"]
     if missing:
         raise UsageError(f"there is no file {', '.join(clean(name) for name in missing)}")
+    references = read_references(reference_paths, dictionary, framework=framework)
     summary = Summary()
     worst = -1
     empty: list[str] = []
@@ -71,7 +82,11 @@ def replay(
         for file in files:
             path = Path("/dev/stdin") if str(file) == "-" else file
             before = summary.events, len(summary.rejected)
-            for found in play(path, rules, summary, dictionary=dictionary, framework=framework, on_read=bar.advance):
+            said = play(
+                path, rules, summary, dictionary=dictionary, framework=framework, references=references,
+                on_read=bar.advance,
+            )  # fmt: skip
+            for found in said:
                 state = found.transition.state
                 if state == "firing":
                     worst = max(worst, rank(found.transition.severity))
@@ -155,8 +170,8 @@ def _summary_text(summary: Summary) -> None:
     click.echo(f"\n{summary.files} recordings, {summary.steps} steps, fired: {fired}")
     by_rule: dict[tuple[str, str], int] = {}
     for rules in summary.not_evaluable.values():
-        for rule, metrics in rules.items():
-            key = (rule, ", ".join(metrics))
+        for rule, missing in rules.items():
+            key = (rule, ", ".join(missing))
             by_rule[key] = by_rule.get(key, 0) + 1
     for (rule, needed), count in sorted(by_rule.items()):
         runs = "" if summary.files == 1 else f" in {count} of {len(summary.not_evaluable)} runs"

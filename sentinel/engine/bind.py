@@ -21,9 +21,11 @@ from sentinel.rules.expression.nodes import (
     Negative,
     Node,
     Not,
+    walk,
 )
 from sentinel.rules.model import Rule
 from sentinel.severity import Severity
+from sentinel.stats import FUNCTIONS, RunningFunction
 
 Labels = tuple[tuple[str, str], ...]
 
@@ -33,11 +35,15 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.@-]+(\{[^`(){}]*\})?")
 
 @dataclass(frozen=True, slots=True)
 class SeriesName:
-    """A series of a run: its name in the dictionary (or the trainer's own key), and its labels."""
+    """A series of a run: its name in the dictionary (or the trainer's own key), and its labels.
+
+    `raw`: the key under which an event has its value. `derived`: it is not logged but calculated.
+    """
 
     name: str
     labels: Labels
     raw: str
+    derived: bool = False
 
     @property
     def full(self) -> str:
@@ -56,11 +62,15 @@ class Instance:
     @property
     def key(self) -> str:
         """State is kept under it: the rule's name, the hash of its condition, and the labels."""
-        return f"{self.rule.key}{dict(self.labels) or ''}"
+        return _instance_key(self.rule, self.labels)
 
     def expressions(self) -> list[Node]:
         nodes = [condition for _, condition in self.conditions]
         return [*nodes, self.until] if self.until is not None else nodes
+
+
+def _instance_key(rule: Rule, labels: Labels) -> str:
+    return f"{rule.key}{dict(labels) or ''}"
 
 
 def full_name(name: str, labels: Labels) -> str:
@@ -70,9 +80,9 @@ def full_name(name: str, labels: Labels) -> str:
 
 
 @lru_cache(maxsize=20_000)
-def name_series(name: str, labels: Labels, raw: str) -> SeriesName:
+def name_series(name: str, labels: Labels, raw: str, *, derived: bool = False) -> SeriesName:
     """One and the same object for all runs that log the series."""
-    return SeriesName(name, labels, raw)
+    return SeriesName(name, labels, raw, derived)
 
 
 def bind(rule: Rule, series: Sequence[SeriesName], dictionary: Dictionary) -> list[Instance]:
@@ -92,6 +102,7 @@ def bind(rule: Rule, series: Sequence[SeriesName], dictionary: Dictionary) -> li
             return []
         bindings["", ()] = None
     by_full = {found.full: found for found in series}
+    owns = any(_is_owned(node) for expression in rule.expressions() for node in walk(expression))
     instances = []
     for star, extra in bindings:
         concrete = {metric: _resolve(metric, star, extra, series, by_full) for metric in metrics}
@@ -99,12 +110,13 @@ def bind(rule: Rule, series: Sequence[SeriesName], dictionary: Dictionary) -> li
         if star:
             first = next(metric for metric in metrics if metric.wild)
             labels = (*extra, ("metric", concrete[first].name))
+        owner = _instance_key(rule, labels) if owns else ""
         instances.append(
             Instance(
                 rule=rule,
                 labels=labels,
-                conditions=tuple((severity, _substitute(node, concrete)) for severity, node in rule.conditions),
-                until=None if rule.until is None else _substitute(rule.until, concrete),
+                conditions=tuple((severity, _substitute(node, concrete, owner)) for severity, node in rule.conditions),
+                until=None if rule.until is None else _substitute(rule.until, concrete, owner),
             )
         )
     return instances
@@ -114,6 +126,8 @@ def _match(metric: Metric, series: SeriesName, dictionary: Dictionary) -> str | 
     """The text that `*` stands for (`""` without one), or None when the series is another."""
     if any(label not in series.labels for label in metric.labels):
         return None
+    if metric.wild and series.derived:
+        return None  # it stands for what is logged
     if metric.raw:
         return "" if metric.name in (series.raw, series.name) else None
     if not metric.wild:
@@ -146,17 +160,29 @@ def _resolve(
     return Metric(full, raw=_PLAIN.fullmatch(full) is None)
 
 
-def _substitute(node: Node, concrete: Mapping[Metric, Metric]) -> Node:
+def _is_owned(node: Node) -> bool:
+    if not isinstance(node, Call):
+        return False
+    function = FUNCTIONS[node.function]
+    return issubclass(function, RunningFunction) and function.owned
+
+
+def _substitute(node: Node, concrete: Mapping[Metric, Metric], owner: str) -> Node:
+    """The same over concrete series. What is not shared between rules is marked as the instance's own."""
+
+    def inner(node: Node) -> Node:
+        return _substitute(node, concrete, owner)
+
     match node:
         case Metric():
             return concrete[node]
         case Arithmetic(left=left, right=right) | Compare(left=left, right=right):
-            return replace(node, left=_substitute(left, concrete), right=_substitute(right, concrete))
+            return replace(node, left=inner(left), right=inner(right))
         case Logic(parts=parts):
-            return replace(node, parts=tuple(_substitute(part, concrete) for part in parts))
+            return replace(node, parts=tuple(inner(part) for part in parts))
         case Negative(operand=operand) | Not(operand=operand):
-            return replace(node, operand=_substitute(operand, concrete))
+            return replace(node, operand=inner(operand))
         case Call(argument=argument):
-            return replace(node, argument=_substitute(argument, concrete))
+            return replace(node, argument=inner(argument), owner=owner if _is_owned(node) else "")
         case _:
             return node

@@ -1,6 +1,6 @@
 """From a plan to one Python function: every statistic and every rule of a run in line.
 
-    kernel(slots, records, bad, get, rel, step, time, origin, held, shared, constants, phases) -> hits | None
+    kernel(slots, records, bad, get, rel, step, time, origin, held, shared, constants, phases, recorded) -> hits | None
 
 - `slots`: the run's objects in the order of `Plan.keys`; `records`: one alert record or None per instance.
 - `bad`: names of series whose newest value is not a number.
@@ -11,6 +11,7 @@
   when the event has no value of theirs.
 - `constants`: the numbers that the run's configuration states, by the names that rules give them.
 - `phases`: what the trainer said of the run's phases (`sentinel.engine.phases`).
+- `recorded`: the run that this one is held against (`sentinel.engine.recorded`).
 - hits: `[(instance index, (truth per severity), truth of until), ...]`, by index, for instances that need the
   lifecycle's attention: a condition holds, or a record exists. A truth is True, False or None (unknown).
 
@@ -38,13 +39,16 @@ from sentinel.engine.plan import (
     STEP_TIME,
     Plan,
     WindowSpec,
+    looks_every_event,
     part_key,
     running_key,
     scale_extent,
     series_key,
+    standing,
     window_key,
 )
 from sentinel.rules.expression.nodes import (
+    Alert,
     Arithmetic,
     Call,
     Compare,
@@ -60,9 +64,18 @@ from sentinel.rules.expression.nodes import (
     children,
     is_condition,
     metrics_of,
-    walk,
 )
-from sentinel.stats import FUNCTIONS, Nonfinite, Pointwise, Probe, RunningFunction, WindowFunction
+from sentinel.stats import (
+    FUNCTIONS,
+    Function,
+    Nonfinite,
+    Pointwise,
+    Probe,
+    Reference,
+    RunningFunction,
+    Standing,
+    WindowFunction,
+)
 from sentinel.stats.parts import Moments, Part, PlacedPart
 from sentinel.stats.window import Axis
 
@@ -121,6 +134,7 @@ class _Compiler:
         self.instances = [index for index in range(len(plan.instances)) if index not in dormant]
         self.homes = {index: self._home(plan.instances[index]) for index in self.instances}
         self.behind: dict[int, str] = {}
+        self.owners = {key: index for index, keys in plan.owned.items() for key in keys}
 
     def compile(self) -> tuple[Kernel, str]:
         out = self.out
@@ -147,7 +161,8 @@ class _Compiler:
         return kernel, text
 
     def _beginning(self) -> list[str]:
-        lines = ["def kernel(slots, records, bad, get, rel, step, time, origin, held, shared, constants, phases):"]
+        parameters = "slots, records, bad, get, rel, step, time, origin, held, shared, constants, phases, recorded"
+        lines = [f"def kernel({parameters}):"]
         if self.slot:
             lines.append(f"    ({', '.join(self.slot.values())},) = slots")
         lines.append("    hits = None")
@@ -196,7 +211,7 @@ class _Compiler:
     def _own_block(self, source: Node) -> str | None:
         """The series key of the one metric that a derived value depends on; None when it depends on more than that."""
         metrics = metrics_of(source)
-        return series_key(metrics[0]) if len(metrics) == 1 and not _every_event(source) else None
+        return series_key(metrics[0]) if len(metrics) == 1 and not looks_every_event(source) else None
 
     def _derived(self, key: str) -> None:
         """A nested expression becomes a series of its own: its value enters when one of its metrics came."""
@@ -205,7 +220,7 @@ class _Compiler:
         gated = self.home is None
         if gated:
             # What may change at any event is asked at every one.
-            out.put(f"if {'True' if _every_event(source) else self._touched(source)}:")
+            out.put(f"if {'True' if looks_every_event(source) else self._touched(source)}:")
             out.depth += 1
             self._catch_up(source)
         known = isinstance(source, Metric)
@@ -218,10 +233,15 @@ class _Compiler:
         if nested:
             self._push(key, x)
         else:
-            update = self.plan.running[key].function.update
-            self._use(update)
+            spec = self.plan.running[key]
+            self._use(spec.function.update)
             slot = self.slot[key]
-            out.block(inline_statements(update, {"self": slot, "x": x, "step": "step"}, prefix=f"{slot}_"))
+            if spec.owner:
+                out.put(f"if records[{self.owners[key]}] is None:")
+            out.depth += bool(spec.owner)
+            arguments = {"self": slot, "x": x, "step": "step"}
+            out.block(inline_statements(spec.function.update, arguments, prefix=f"{slot}_"))
+            out.depth -= bool(spec.owner)
         if not known:
             out.depth -= 1
             if nested:
@@ -316,7 +336,7 @@ class _Compiler:
         """The series key of the one metric that an instance looks at; None when there are more, or other gates."""
         nodes = instance.expressions()
         metrics = {series_key(metric) for node in nodes for metric in metrics_of(node)}
-        if len(metrics) != 1 or any(_every_event(node) for node in nodes):
+        if len(metrics) != 1 or any(looks_every_event(node) for node in nodes):
             return None
         (key,) = metrics
         return key if key in self.value else None
@@ -330,10 +350,9 @@ class _Compiler:
         if instance.rule.phases:
             # An alert that fired in its phase is judged until it is over.
             gates.append(f"phase in {instance.rule.phases!a} or (held and records[{index}] is not None)")
-        if self.home is None and not any(_every_event(node) for node in nodes):
+        if self.home is None and not any(looks_every_event(node) for node in nodes):
             metrics = [metric for node in nodes for metric in metrics_of(node)]
-            names = [self.value[key] for metric in metrics if (key := series_key(metric)) in self.value]
-            logged = [name for metric, name in zip(metrics, names, strict=False) if metric.name in self.keys]
+            logged = [self.value[series_key(metric)] for metric in metrics if metric.name in self.keys]
             if metrics and not logged:
                 return  # never logged by this run: not evaluable, and said so elsewhere
             if logged:
@@ -423,6 +442,8 @@ class _Compiler:
     def _fact(self, call: Call, *, wanted: bool) -> str:
         """An expression for whether a condition that is a function is known to be `wanted`."""
         function, argument, window = FUNCTIONS[call.function], call.argument, call.window
+        if isinstance(argument, Alert):
+            return self._standing(function, argument, wanted=wanted)
         if issubclass(function, WindowFunction):
             return f"{self._number(call)} == {float(wanted)}"
         assert isinstance(argument, Metric)
@@ -431,6 +452,20 @@ class _Compiler:
         assert issubclass(function, Probe)
         read = function.reader(None if window is None else window.axis)
         return f"{self._probe(read, argument, 0.0 if window is None else window.size)} is {wanted}"
+
+    def _standing(self, function: type[Function], alert: Alert, *, wanted: bool) -> str:
+        """An expression for whether an alert of another rule stands so: no record changes while the kernel runs."""
+        assert issubclass(function, Standing)
+        found = []
+        for index, level in standing(alert, self.plan.instances):
+            arguments = {"record": f"records[{index}]", "level": str(level)}
+            inline = inline_expression(function.read, arguments)
+            if inline is None:
+                self.out.namespace[f"is_{function.name}"] = function.read
+                inline = f"is_{function.name}({', '.join(arguments.values())})"
+            found.append(inline)
+        holds = " or ".join(found) or "False"
+        return f"({holds})" if wanted else f"(not ({holds}))"
 
     def _bound(self, node: Compare) -> str:
         """For `drop(x, w) > 20%` and the like, what must hold at the least; "" where there is no such thing.
@@ -486,6 +521,12 @@ class _Compiler:
                 if issubclass(function, RunningFunction):
                     slot = self.slot[running_key(node)]
                     return inline_expression(function.read, {"self": slot}) or f"{slot}.read()"
+                if issubclass(function, Reference):
+                    assert isinstance(node.argument, Metric)
+                    arguments = {"recorded": "recorded", "series": ascii(node.argument.name), "step": "step"}
+                    inline = inline_expression(function.read, arguments)
+                    assert inline is not None, f"{name}() is written as a single return"
+                    return inline
                 if issubclass(function, Probe):
                     assert isinstance(node.argument, Metric)
                     return self._probe(function.read, node.argument, 0.0)
@@ -577,17 +618,6 @@ def _windows(node: Node) -> Iterator[Call]:
         return
     for child in children(node):
         yield from _windows(child)
-
-
-def _every_event(node: Node) -> bool:
-    """Whether its answer can change at an event that logs none of its metrics."""
-    for found in walk(node):
-        if isinstance(found, Call):
-            function = FUNCTIONS[found.function]
-            # A value that is not a number does not come through `get`, so it cannot open a gate either.
-            if issubclass(function, Nonfinite) or (issubclass(function, Probe) and function.every_event):
-                return True
-    return False
 
 
 def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:

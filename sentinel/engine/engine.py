@@ -19,14 +19,17 @@ from typing import Any
 from sentinel.engine import snapshot as codec
 from sentinel.engine.bind import Instance, name_series
 from sentinel.engine.compile import Hit
-from sentinel.engine.context import PHASE, PROGRESS, read_constants
+from sentinel.engine.context import PROGRESS, read_constants
 from sentinel.engine.delivery import admit
+from sentinel.engine.derived import name_of, with_derived
+from sentinel.engine.evaluable import NotEvaluable
 from sentinel.engine.evaluate import Reader, deciding
 from sentinel.engine.lifecycle import Clock, Record, judge
 from sentinel.engine.notice import Notice
 from sentinel.engine.onset import find_onset
 from sentinel.engine.plan import Slots, build, metric_key, only_nonfinite, series_key
-from sentinel.engine.program import Compiled, NotEvaluable, Program, Silences
+from sentinel.engine.program import Compiled, Program, Silences
+from sentinel.engine.recorded import RecordedRun, chosen
 from sentinel.engine.run_state import Row, RunState, SavedCheckpoint
 from sentinel.engine.transition import Transition
 from sentinel.events import (
@@ -88,13 +91,26 @@ EVIDENCE = ("reward.mean", "kl.ref", "entropy", "length.mean", "grad_norm")
 
 Transitions = Sequence[Transition]
 NOTHING: Transitions = ()
+_NO_ROW: Mapping[str, MetricValue] = {}
 
 
 class Engine:
     """Rules over runs. See the module's first lines."""
 
-    def __init__(self, rules: RuleSet, *, dictionary: Dictionary | None = None, program: Program | None = None) -> None:
-        """`program`: compiled rules to share with other engines; without it, `rules` are compiled for this one."""
+    def __init__(
+        self,
+        rules: RuleSet,
+        *,
+        dictionary: Dictionary | None = None,
+        program: Program | None = None,
+        references: Mapping[str, RecordedRun] | None = None,
+    ) -> None:
+        """`program`: compiled rules to share with other engines; without it, `rules` are compiled for this one.
+
+        `references`: recorded runs by name. A run is held against the one that its label `reference` names, or without
+        the label against the only one there is.
+        """
+        self.references = references or {}
         self.program = program or Program(rules, dictionary or default())
         self.dictionary = self.program.dictionary
         self.runs: dict[str, RunState] = {}
@@ -229,7 +245,7 @@ class Engine:
             run.step = step
             if run.late_keys:
                 run.late_keys.clear()
-        judged = self._evaluate(run, metrics, time)
+        judged = self._evaluate(run, metrics, time, run.latest if merged else _NO_ROW)
         run.latest = {**run.latest, **metrics} if merged else metrics
         return [*said, *judged] if said else judged
 
@@ -256,12 +272,20 @@ class Engine:
         run.sequence += 1
         return self._evaluate(run, metrics, time)
 
-    def _evaluate(self, run: RunState, metrics: Mapping[str, MetricValue], time: float) -> Transitions:
-        keys = tuple(metrics)
-        row = run.rows.get(keys)
+    def _evaluate(
+        self,
+        run: RunState,
+        metrics: Mapping[str, MetricValue],
+        time: float,
+        earlier: Mapping[str, MetricValue] = _NO_ROW,
+    ) -> Transitions:
+        """Judge a row. `earlier`: what other rows of its step had."""
+        if run.derived:
+            metrics = with_derived(metrics, earlier, run.derived)
+        row = run.rows.get(tuple(metrics))
         removed: Transitions = NOTHING
         if row is None:
-            metrics, removed, row = self._learn(run, keys, metrics, time)
+            metrics, removed, row = self._learn(run, metrics, earlier, time)
         try:
             clean = math.hypot(*metrics.values()) < LARGEST  # type: ignore[arg-type]
         except TypeError:  # a null
@@ -276,7 +300,7 @@ class Engine:
             finite = self._part(run, metrics, time)
             row = Row()
         elif run.bad:
-            run.bad.difference_update([run.names[key].full for key in metrics])
+            run.bad.difference_update([run.series[key].full for key in metrics])
         rel = run.step - run.first_step if run.first_step >= 0 else 0
         together = run.together
         if together.members and (row.whole or (row.whole is None and self._is_whole(run, row, finite))):
@@ -286,7 +310,7 @@ class Engine:
             shared = None
         hits = compiled.kernel(
             run.state, run.records, run.bad, finite.get, rel, run.step, time, run.origin, run.open, shared,
-            run.constants, run.phases,
+            run.constants, run.phases, run.recorded,
         )  # fmt: skip
         together.turn += 1
         if together.turn % TURNS == 1:
@@ -312,7 +336,7 @@ class Engine:
     def _gather(run: RunState) -> None:
         """Let series that have come at the same steps share them."""
         before = len(run.together.members)
-        found = {key: run.slots.get(metric_key(series.full)) for key, series in run.names.items()}
+        found = {key: run.slots.get(metric_key(series.full)) for key, series in run.series.items()}
         run.together.gather({key: series for key, series in found.items() if series is not None})
         if len(run.together.members) != before:
             for known in run.rows.values():
@@ -322,7 +346,7 @@ class Engine:
         """Divide an event's metrics: the finite ones are returned, the others are noted as bad."""
         finite: dict[str, float] = {}
         for key, value in metrics.items():
-            name = run.names[key].full
+            name = run.series[key].full
             if value is not None and abs(value) < LARGEST:
                 finite[key] = value
                 run.numeric.add(key)
@@ -337,15 +361,18 @@ class Engine:
         return finite
 
     def _learn(
-        self, run: RunState, keys: tuple[str, ...], metrics: Mapping[str, MetricValue], time: float
+        self, run: RunState, metrics: Mapping[str, MetricValue], earlier: Mapping[str, MetricValue], time: float
     ) -> tuple[Mapping[str, MetricValue], Transitions, Row]:
         """A row of keys that has not come before: name new series, recompile if rules care about them.
 
-        Returns the metrics without those that are over the limit, the ends of alerts whose series are named
-        otherwise by now, and the row.
+        Returns the metrics without those that are over the limit and with those that are derived, the ends of alerts
+        whose series are named otherwise by now, and the row.
         """
         removed: Transitions = NOTHING
+        if run.derived:
+            metrics = {key: value for key, value in metrics.items() if not name_of(key)}
         new = [key for key in metrics if key not in run.names]
+        whole = True
         if new:
             room = MAX_METRICS - len(run.names)
             if len(new) > room:
@@ -356,17 +383,20 @@ class Engine:
                 refused = set(new[max(room, 0) :])
                 new = new[: max(room, 0)]
                 metrics = {key: value for key, value in metrics.items() if key not in refused}
+                whole = False
             if run.framework is None:
                 run.framework = self.dictionary.guess(run.names.keys() | metrics.keys())
             if new:
                 self._name(run, new)
         if new or run.compiled is None:
             removed = self._recompile(run, time)
+        if run.derived:
+            metrics = with_derived(metrics, earlier, run.derived)
         row = Row()
-        if len(metrics) == len(keys):
+        if whole:
             if len(run.rows) >= MAX_ROWS:
                 run.rows.clear()
-            run.rows[keys] = row
+            run.rows[tuple(metrics)] = row
         return metrics, removed, row
 
     def _name(self, run: RunState, new: Sequence[str]) -> None:
@@ -391,7 +421,8 @@ class Engine:
 
         Alerts whose rule is gone, or looks at other series now, end as removed.
         """
-        compiled = self.program.compiled(tuple(run.names.values()), run.facts())
+        self._derive(run)
+        compiled = self.program.compiled(tuple(run.series.values()), run.facts())
         if compiled is run.compiled:
             return NOTHING
         said: list[Transition] = []
@@ -414,6 +445,14 @@ class Engine:
         dormant = set(compiled.dormant)
         run.awake = {index for index, record in enumerate(run.records) if record is not None and index in dormant}
         return said
+
+    def _derive(self, run: RunState) -> None:
+        """Settle what is calculated for a run, from the names of what it logs by now."""
+        before, run.derived = run.derived, self.program.derived(tuple(run.names.values()))
+        run.series = run.names
+        if run.derived:
+            run.series = run.names | {one.series.raw: one.series for one in run.derived}
+        run.bad.difference_update(one.series.full for one in before if one not in run.derived)
 
     @staticmethod
     def _place(run: RunState, compiled: Compiled, slots: Mapping[str, Any]) -> None:
@@ -461,6 +500,9 @@ class Engine:
             )  # fmt: skip
             if state is not None:
                 said.append(self._transition(run, index, record, state, time, before))
+                if before < 0 and state == "firing":
+                    for key in run.compiled.plan.owned.get(index, ()):
+                        run.slots[key].take_back(record.onset_step)
             elif began:
                 said.append(self._transition(run, index, record, "pending", time, before))
             if record.state in ("resolved", "ended"):
@@ -489,6 +531,8 @@ class Engine:
         )
         run.records[index] = record
         run.open += 1
+        for key in run.compiled.plan.owned.get(index, ()):
+            run.slots[key].hold()
         if index in run.compiled.dormant:
             run.awake.add(index)
         return record
@@ -611,9 +655,11 @@ class Engine:
         return breach_time
 
     def _reader(self, run: RunState, time: float) -> Reader:
+        assert run.compiled is not None
         return Reader(
-            run.slots, run.bad, run.constants, run.phases, rel=run.rel, step=run.step, time=time, origin=run.origin
-        )
+            run.slots, run.bad, run.constants, run.phases, records=run.records, instances=run.compiled.instances,
+            recorded=run.recorded, rel=run.rel, step=run.step, time=time, origin=run.origin,
+        )  # fmt: skip
 
     def _end_all(self, run: RunState, state: AlertState, time: float) -> list[Transition]:
         """End every open alert without evidence of recovery. Pending ones end in silence."""
@@ -636,6 +682,7 @@ class Engine:
                 del self.runs[run.id]
             self.forgotten += len(oldest)
         run = RunState(run_id)
+        run.recorded = chosen(self.references, run.labels)
         self.runs[run_id] = run
         return run
 
@@ -647,6 +694,7 @@ class Engine:
         elif run.step < 0:
             run.attempt = max(attempt, 1)
         run.labels = dict(event.labels)
+        run.recorded = chosen(self.references, run.labels)
         known = (run.framework, run.version, run.config)
         run.config = dict(event.config)
         run.version = event.version
@@ -735,15 +783,32 @@ class Engine:
         return said
 
     def _judge_timed(self, run: RunState, due: float) -> Transitions:
-        """Judge the instances that have waited for this moment, and no others: rules do not touch one another."""
+        """Judge the instances that have waited for this moment, and no others: rules do not touch one another.
+
+        Those that ask about alerts which change by it are judged after it, each once.
+        """
+        assert run.compiled is not None
+        waited = [index for index, watched in run.compiled.timed if self._due_of(run, index, watched) <= due]
+        followers, followed = run.compiled.followers, set[int]()
+        said: list[Transition] = []
+        while waited:
+            before = [_standing(run.records[index]) for index in waited] if followers else []
+            said.extend(self._judge_waiting(run, waited, due))
+            changed = [
+                index for index, was in zip(waited, before, strict=False) if _standing(run.records[index]) != was
+            ]
+            waited = sorted({follower for index in changed for follower in followers.get(index, ())} - followed)
+            followed.update(waited)
+        return said
+
+    def _judge_waiting(self, run: RunState, waited: Sequence[int], due: float) -> Transitions:
         assert run.compiled is not None
         # A hair past the moment, so that `age(x) > 5m` holds at five minutes and not at the next event.
-        after = math.nextafter(due, math.inf)
-        reader = self._reader(run, after)
+        reader = self._reader(run, math.nextafter(due, math.inf))
         hits: list[Hit] = []
-        for index, watched in run.compiled.timed:
+        for index in waited:
             instance = run.compiled.instances[index]
-            if run.rel < instance.rule.after or self._due_of(run, index, watched) > due:
+            if run.rel < instance.rule.after:
                 continue
             truths = tuple(reader.truth(condition) for _, condition in instance.conditions)
             if any(truths) or run.records[index] is not None:
@@ -823,13 +888,7 @@ class Engine:
         run = self.runs.get(run_id)
         if run is None or run.compiled is None:
             return ()
-        found = run.compiled.not_evaluable
-        if run.phases.begun or PROGRESS in run.constants:
-            return found
-        unphased = {instance.rule.name: None for instance in run.compiled.instances if instance.rule.phases}
-        for entry in found:
-            unphased.pop(entry.rule, None)
-        return (*found, *(NotEvaluable(rule, (PHASE,)) for rule in unphased))
+        return run.compiled.not_evaluable(run.constants, run.recorded, phased=bool(run.phases.begun))
 
     def reader(self, run_id: str) -> Reader:
         """What asks for the value of an expression of a run as of its newest event. KeyError for an unknown run."""
@@ -855,11 +914,14 @@ class Engine:
         for saved in codec.load(data):
             run = saved.run
             runs[run.id] = run
+            run.recorded = chosen(self.references, run.labels)
             if run.names:
-                compiled = self.program.compiled(tuple(run.names.values()), run.facts())
+                self._derive(run)
+                run.bad.intersection_update(series.full for series in run.series.values())
+                compiled = self.program.compiled(tuple(run.series.values()), run.facts())
                 run.compiled = compiled
                 self._place(run, compiled, codec.rebuild(compiled.plan, saved.slots))
-                shared = {key: run.slots.get(metric_key(run.names[key].full)) for key in saved.together}
+                shared = {key: run.slots.get(metric_key(full)) for key, full in saved.together.items()}
                 run.together.join({key: series for key, series in shared.items() if series is not None})
                 run.records = [saved.records.get(instance.key) for instance in compiled.instances]
                 run.open = sum(record is not None for record in run.records)
@@ -868,6 +930,11 @@ class Engine:
             if run.due < math.inf:
                 heappush(wakeups, (run.due, run.id))
         self.runs, self._wakeups = runs, wakeups
+
+
+def _standing(record: Record | None) -> tuple[object, ...] | None:
+    """All of a record that another rule can ask about."""
+    return None if record is None else (record.level, *(clock.count > 0 for clock in record.clocks))
 
 
 def _labels_of(key: str) -> tuple[tuple[str, str], ...]:

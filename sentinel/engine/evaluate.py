@@ -7,13 +7,16 @@ threshold of a transition, rules on silence that fall due between events, and ex
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
+from sentinel.engine.bind import Instance
 from sentinel.engine.context import PHASE_STEP, PROGRESS
+from sentinel.engine.lifecycle import Record
 from sentinel.engine.phases import Phases
-from sentinel.engine.plan import STEP_TIME, part_key, running_key, scale_extent, series_key, window_key
+from sentinel.engine.plan import STEP_TIME, part_key, running_key, scale_extent, series_key, standing, window_key
 from sentinel.rules.expression.nodes import (
+    Alert,
     Arithmetic,
     Call,
     Compare,
@@ -29,15 +32,29 @@ from sentinel.rules.expression.nodes import (
     is_condition,
     walk,
 )
-from sentinel.stats import FUNCTIONS, Nonfinite, Pointwise, Probe, RunningFunction, WindowFunction
+from sentinel.stats import (
+    FUNCTIONS,
+    Nonfinite,
+    Pointwise,
+    Probe,
+    Reference,
+    RunningFunction,
+    Standing,
+    WindowFunction,
+)
 from sentinel.stats.parts import Moments
+from sentinel.stats.reference import Recorded
 from sentinel.stats.series import Series
 from sentinel.stats.step_time import StepTime
 from sentinel.stats.window import Window
 
 
 class Reader:
-    """Evaluates over `slots`, as of `rel` (steps since the attempt's first), `step` and `time`."""
+    """Evaluates over `slots`, as of `rel` (steps since the attempt's first), `step` and `time`.
+
+    `records`: those of `instances`, which rules ask about one another. `recorded`: the run that this one is held
+    against.
+    """
 
     def __init__(
         self,
@@ -46,6 +63,9 @@ class Reader:
         constants: Mapping[str, float],
         phases: Phases,
         *,
+        records: Sequence[Record | None],
+        instances: Sequence[Instance],
+        recorded: Recorded,
         rel: int,
         step: int,
         time: float,
@@ -55,6 +75,9 @@ class Reader:
         self.bad = bad
         self.constants = constants
         self.phases = phases
+        self.records = records
+        self.instances = instances
+        self.recorded = recorded
         self.rel = rel
         self.step = step
         self.time = time
@@ -99,6 +122,10 @@ class Reader:
     def _fact(self, call: Call) -> bool | None:
         """The truth of a condition that is a function."""
         function, window = FUNCTIONS[call.function], call.window
+        if isinstance(call.argument, Alert):
+            assert issubclass(function, Standing)
+            found = standing(call.argument, self.instances)
+            return any(function.read(self.records[index], level) for index, level in found)
         if issubclass(function, WindowFunction):
             x = self._call(call)
             return None if math.isnan(x) else x != 0.0
@@ -152,6 +179,9 @@ class Reader:
         if issubclass(function, RunningFunction):
             running: RunningFunction = self.slots[running_key(call)]
             return running.read()
+        if issubclass(function, Reference):
+            assert isinstance(call.argument, Metric)
+            return function.read(self.recorded, call.argument.name, self.step)
         if issubclass(function, Probe):
             return float(function.read(self.slots[series_key(call.argument)], self.rel, self.time, self.origin, 0.0))
         assert issubclass(function, WindowFunction) and extent is not None

@@ -8,7 +8,7 @@ Plans hold no state. Runs with the same keys share one plan; the objects in the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,7 @@ from sentinel.engine.bind import Instance
 from sentinel.engine.context import PROGRESS, constants_of
 from sentinel.metrics import Dictionary
 from sentinel.rules.expression.nodes import (
+    Alert,
     Call,
     Context,
     Duration,
@@ -26,10 +27,21 @@ from sentinel.rules.expression.nodes import (
     Not,
     Number,
     children,
+    identity,
     metrics_of,
     walk,
 )
-from sentinel.stats import FUNCTIONS, Nonfinite, Pointwise, Probe, RunningFunction, WindowFunction
+from sentinel.severity import rank
+from sentinel.stats import (
+    FUNCTIONS,
+    Nonfinite,
+    Pointwise,
+    Probe,
+    Reference,
+    RunningFunction,
+    Standing,
+    WindowFunction,
+)
 from sentinel.stats.function import SCALE_SAMPLES
 from sentinel.stats.parts import Moments, Part, PlacedPart
 from sentinel.stats.series import HISTORY, Series
@@ -63,13 +75,14 @@ class SeriesSpec:
 
 @dataclass(frozen=True, slots=True)
 class RunningSpec:
-    """A running function of an expression."""
+    """A running function of an expression. `owner`: the key of the instance that it belongs to; empty when shared."""
 
     key: str
     function: type[RunningFunction]
     argument: Node
     higher_is_better: bool
     samples: int | None
+    owner: str = ""
 
 
 @dataclass(slots=True)
@@ -89,6 +102,8 @@ class Plan:
     """Names that a run's configuration answers."""
     phase: bool = False
     """Whether a rule asks for the run's phase."""
+    owned: dict[int, tuple[str, ...]] = field(default_factory=dict)
+    """Index of an instance → the keys of the running functions that are its own."""
     places: dict[str, int] = field(default_factory=dict)
     """Where each key's object stands in a run's state; set when the plan is complete."""
 
@@ -119,7 +134,7 @@ class Slots(Mapping[str, Any]):
 
 def series_key(node: Node) -> str:
     # A trainer's key may read like an expression: the two kinds of series have names of their own.
-    return metric_key(node.name) if isinstance(node, Metric) else f"nested {node}"
+    return metric_key(node.name) if isinstance(node, Metric) else f"nested {identity(node)}"
 
 
 def metric_key(name: str) -> str:
@@ -128,7 +143,7 @@ def metric_key(name: str) -> str:
 
 
 def window_key(node: Node, extent: Extent, *, reach: bool) -> str:
-    return f"window {node}, {extent}{' reach' if reach else ''}"
+    return f"window {identity(node)}, {extent}{' reach' if reach else ''}"
 
 
 def part_key(window: str, part: type[Part] | type[PlacedPart]) -> str:
@@ -136,7 +151,7 @@ def part_key(window: str, part: type[Part] | type[PlacedPart]) -> str:
 
 
 def running_key(call: Call) -> str:
-    return f"running {call}"
+    return f"running {identity(call)}"
 
 
 def scale_extent(extent: Extent) -> Extent:
@@ -144,6 +159,28 @@ def scale_extent(extent: Extent) -> Extent:
     if extent.axis is Axis.TIME or extent.size >= SCALE_SAMPLES:
         return extent
     return Extent(Axis.SAMPLES, SCALE_SAMPLES)
+
+
+def standing(alert: Alert, instances: Sequence[Instance]) -> Iterator[tuple[int, int]]:
+    """The instances of another rule, each with the index of the lowest of its severities that counts."""
+    least = 0 if alert.severity is None else rank(alert.severity)
+    for index, instance in enumerate(instances):
+        if instance.rule.name == alert.name:
+            levels = (at for at, (severity, _) in enumerate(instance.conditions) if rank(severity) >= least)
+            level = next(levels, None)
+            if level is not None:
+                yield index, level
+
+
+def looks_every_event(node: Node) -> bool:
+    """Whether its answer can change at an event that logs none of its metrics."""
+    for found in walk(node):
+        if isinstance(found, Call):
+            function = FUNCTIONS[found.function]
+            # A value that is not a number does not come through `get`, so it cannot open a gate either.
+            if issubclass(function, Nonfinite | Standing) or (issubclass(function, Probe) and function.every_event):
+                return True
+    return False
 
 
 def only_nonfinite(instance: Instance) -> bool:
@@ -174,6 +211,13 @@ def make_plan(instances: Iterable[Instance], dictionary: Dictionary) -> Plan:
             continue
         for expression in instance.expressions():
             _visit(plan, expression, dictionary)
+    owned: dict[str, list[str]] = {}
+    for spec in plan.running.values():
+        if spec.owner:
+            owned.setdefault(spec.owner, []).append(spec.key)
+    if owned:
+        keys = [instance.key for instance in plan.instances]
+        plan.owned = {index: tuple(owned[key]) for index, key in enumerate(keys) if key in owned}
     plan.constants = constants_of(node for instance in plan.instances for node in instance.expressions())
     plan.phase = any(
         instance.rule.phases or any(isinstance(node, InPhase) for root in instance.expressions() for node in walk(root))
@@ -193,9 +237,9 @@ def _visit(plan: Plan, node: Node, dictionary: Dictionary) -> None:
             plan.step_time = True
         case Call(function=name, argument=argument, window=extent):
             function = FUNCTIONS[name]
-            if issubclass(function, Nonfinite):
+            if issubclass(function, Nonfinite | Standing):
                 return
-            if issubclass(function, Probe):
+            if issubclass(function, Probe | Reference):
                 _series(plan, argument)
                 return
             _visit(plan, argument, dictionary)
@@ -243,7 +287,7 @@ def _running(plan: Plan, call: Call, function: type[RunningFunction], dictionary
     metrics = metrics_of(call.argument)
     higher = dictionary.higher_is_better(metrics[0].name.split("{")[0]) if metrics else True
     samples = None if call.window is None else int(call.window.size)
-    plan.running[key] = RunningSpec(key, function, call.argument, higher, samples)
+    plan.running[key] = RunningSpec(key, function, call.argument, higher, samples, call.owner)
     plan.order.append(key)
 
 

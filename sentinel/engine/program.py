@@ -5,16 +5,19 @@ The kind of a run is what it logs, what its labels select, and its framework's k
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from sentinel.engine.bind import Instance, SeriesName, bind
 from sentinel.engine.compile import Kernel, compile_plan
-from sentinel.engine.plan import Plan, make_plan, only_nonfinite, series_key
+from sentinel.engine.context import PROGRESS
+from sentinel.engine.derived import DerivedSeries, derived_series, names_wanted
+from sentinel.engine.evaluable import Known, NotEvaluable, not_evaluable
+from sentinel.engine.plan import Plan, make_plan, only_nonfinite, series_key, standing
+from sentinel.engine.recorded import NOTHING, RecordedRun
 from sentinel.metrics import Dictionary
-from sentinel.rules.expression.nodes import Call, Compare, Duration, Metric, Node, metrics_of, walk
+from sentinel.rules.expression.nodes import Call, Compare, Duration, Node, alerts_of, walk
 from sentinel.rules.model import Rule, RuleSet
-from sentinel.stats import FUNCTIONS
 from sentinel.stats.window import Axis
 
 MAX_COMPILED = 256
@@ -25,19 +28,12 @@ Silences = tuple[tuple[str, float | Node], ...]
 
 
 @dataclass(frozen=True, slots=True)
-class NotEvaluable:
-    """A rule that can say nothing of a run, and the metrics that it would need."""
-
-    rule: str
-    missing: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Compiled:
     """What runs of one kind share. `dormant`: instances that sleep until a value is not a number.
 
     `timed`: instances whose answer changes while nothing is logged, each with (series slot key, seconds) pairs: so long
-    after that series' newest value they must be looked at. Seconds that hang on `step_time` are a tree.
+    after that series' newest value they must be looked at; seconds that hang on `step_time` are a tree. `followers`: a
+    timed instance → those that ask about its alert. `logged`: the full names of the series.
     """
 
     plan: Plan
@@ -45,12 +41,30 @@ class Compiled:
     source: str
     dormant: tuple[int, ...]
     timed: tuple[tuple[int, Silences], ...]
-    not_evaluable: tuple[NotEvaluable, ...]
+    followers: Mapping[int, tuple[int, ...]]
+    rules: tuple[Rule, ...]
+    logged: frozenset[str]
     index: Mapping[str, int] = field(default_factory=dict)
+    _lacks: dict[object, tuple[NotEvaluable, ...]] = field(default_factory=dict)
 
     @property
     def instances(self) -> tuple[Instance, ...]:
         return self.plan.instances
+
+    def not_evaluable(
+        self, constants: Mapping[str, float], recorded: RecordedRun, *, phased: bool = False
+    ) -> tuple[NotEvaluable, ...]:
+        """The rules that can say nothing of a run whose configuration states `constants`.
+
+        `phased`: whether the trainer has said a phase.
+        """
+        there = None if recorded is NOTHING else frozenset(recorded.series)
+        kind = (frozenset(constants), there, phased)
+        found = self._lacks.get(kind)
+        if found is None:
+            known = Known(self.logged, kind[0], there, phased=phased or PROGRESS in constants)
+            found = self._lacks[kind] = not_evaluable(self.rules, self.instances, known)
+        return found
 
 
 class Program:
@@ -60,6 +74,17 @@ class Program:
         self.rules = rules
         self.dictionary = dictionary
         self._compiled: dict[object, Compiled] = {}
+        self._derived: dict[tuple[SeriesName, ...], tuple[DerivedSeries, ...]] = {}
+        self._wanted = names_wanted(rules)
+
+    def derived(self, series: tuple[SeriesName, ...]) -> tuple[DerivedSeries, ...]:
+        """What is to be calculated for runs that log these series."""
+        found = self._derived.get(series)
+        if found is None:
+            if len(self._derived) >= MAX_COMPILED:
+                del self._derived[next(iter(self._derived))]
+            found = self._derived[series] = derived_series(series, self._wanted, self.dictionary)
+        return found
 
     def compiled(self, series: Sequence[SeriesName], facts: Mapping[str, str]) -> Compiled:
         """The compiled rules for runs that log these series and carry these labels."""
@@ -74,31 +99,31 @@ class Program:
         return found
 
 
-def not_evaluable(
-    rules: Iterable[Rule], series: Sequence[SeriesName], dictionary: Dictionary
-) -> tuple[NotEvaluable, ...]:
-    """The rules that can say nothing of a run that logs these series."""
-    keys = {found.full: found.raw for found in series}
-    instances = [instance for rule in rules for instance in bind(rule, series, dictionary)]
-    return tuple(_not_evaluable(list(rules), instances, keys))
-
-
 def _compile(rules: Sequence[Rule], series: Sequence[SeriesName], dictionary: Dictionary) -> Compiled:
     instances = [instance for rule in rules for instance in bind(rule, series, dictionary)]
     plan = make_plan(instances, dictionary)
     dormant = tuple(index for index, instance in enumerate(instances) if only_nonfinite(instance))
     keys = {found.full: found.raw for found in series}
     kernel, source = compile_plan(plan, keys, frozenset(dormant))
-    timed = tuple(
-        (index, watched) for index, instance in enumerate(instances) if (watched := _watched(instance)) is not None
-    )
+    timed: dict[int, Silences] = {
+        index: watched for index, instance in enumerate(instances) if (watched := _watched(instance)) is not None
+    }
+    followers = _followers(instances)
+    spreading = list(timed)
+    while spreading:
+        for follower in followers.get(spreading.pop(), ()):
+            if follower not in timed:
+                timed[follower] = ()
+                spreading.append(follower)
     return Compiled(
         plan=plan,
         kernel=kernel,
         source=source,
         dormant=dormant,
-        timed=timed,
-        not_evaluable=tuple(_not_evaluable(rules, instances, keys)),
+        timed=tuple(sorted(timed.items())),
+        followers={index: followers[index] for index in sorted(timed) if index in followers},
+        rules=tuple(rules),
+        logged=frozenset(keys),
         index={instance.key: index for index, instance in enumerate(instances)},
     )
 
@@ -125,34 +150,11 @@ def _ages(node: Compare) -> list[tuple[str, float | Node]]:
     return []
 
 
-def _not_evaluable(rules: Sequence[Rule], instances: Sequence[Instance], keys: Mapping[str, str]) -> list[NotEvaluable]:
-    """Rules whose every instance lacks a metric that it must have."""
-    result = []
-    for rule in rules:
-        own = [instance for instance in instances if instance.rule is rule]
-        if not own:
-            result.append(NotEvaluable(rule.name, tuple(str(metric) for metric in rule.metrics() if metric.wild)))
-            continue
-        lacking = [_lacking(instance, keys) for instance in own]
-        if all(lacking):
-            result.append(NotEvaluable(rule.name, tuple(dict.fromkeys(name for names in lacking for name in names))))
-    return result
-
-
-def _lacking(instance: Instance, keys: Mapping[str, str]) -> tuple[str, ...]:
-    """Metrics without which no severity of the instance can ever be decided."""
-    per_severity = [
-        [metric.name for metric in _needed(condition) if metric.name not in keys]
-        for _, condition in instance.conditions
-    ]
-    if all(per_severity):
-        return tuple(dict.fromkeys(name for names in per_severity for name in names))
-    return ()
-
-
-def _needed(node: Node) -> list[Metric]:
-    """The metrics of an expression but those it only asks about (`absent`, `seen`, `nonfinite`)."""
-    asked = {
-        call.argument for call in walk(node) if isinstance(call, Call) and not FUNCTIONS[call.function].needs_values
-    }
-    return [metric for metric in metrics_of(node) if metric not in asked]
+def _followers(instances: Sequence[Instance]) -> dict[int, tuple[int, ...]]:
+    """Index of an instance → those of the instances that ask about its alert."""
+    found: dict[int, dict[int, None]] = {}
+    for index, instance in enumerate(instances):
+        for alert in (alert for expression in instance.expressions() for alert in alerts_of(expression)):
+            for asked, _ in standing(alert, instances):
+                found.setdefault(asked, {})[index] = None
+    return {asked: tuple(asking) for asked, asking in found.items()}

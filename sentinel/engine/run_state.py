@@ -12,9 +12,11 @@ import msgspec
 
 from sentinel.engine.bind import SeriesName
 from sentinel.engine.delivery import Delivery
+from sentinel.engine.derived import DerivedSeries, with_derived
 from sentinel.engine.lifecycle import Record
 from sentinel.engine.phases import Phases
 from sentinel.engine.program import Compiled
+from sentinel.engine.recorded import NOTHING, RecordedRun
 from sentinel.stats.shared_steps import SharedSteps
 
 
@@ -86,6 +88,12 @@ class RunState:
     sequence: int = 0
     status: str = "running"
     names: dict[str, SeriesName] = field(default_factory=dict)
+    derived: tuple[DerivedSeries, ...] = ()
+    """What is calculated from what it logs, because a rule asks for it."""
+    series: dict[str, SeriesName] = field(default_factory=dict)
+    """`names`, and the derived ones by keys of their own."""
+    recorded: RecordedRun = NOTHING
+    """The run that it is held against."""
     rows: dict[tuple[str, ...], Row] = field(default_factory=dict)
     numeric: set[str] = field(default_factory=set)
     bad: set[str] = field(default_factory=set)
@@ -136,9 +144,10 @@ class RunState:
 
     def value(self, name: str) -> float | None:
         """The newest logged value of a series by name; None when it is missing or not finite."""
-        for key, series in self.names.items():
+        latest = with_derived(self.latest, {}, self.derived) if self.derived else self.latest
+        for key, series in self.series.items():
             if series.full == name:
-                found = self.latest.get(key)
+                found = latest.get(key)
                 return found if found is not None and math.isfinite(found) else None
         return None
 
@@ -146,11 +155,15 @@ class RunState:
         """Why a series has no value at the newest event; None when it has one."""
         if self.status != "running":
             return Missing.ENDED
-        key = next((key for key, series in self.names.items() if series.full == name), None)
+        key = next((key for key, series in self.series.items() if series.full == name), None)
         if key is None:
             return Missing.NOT_APPLICABLE
         if name in self.bad:
             return Missing.NOT_FINITE
+        derived = next((one for one in self.derived if one.series.raw == key), None)
+        if derived is not None:
+            reasons = (self.missing(self.series[need].full) for _, need in derived.needs)
+            return next((reason for reason in reasons if reason is not None), None)
         if key in self.latest and self.latest[key] is not None:
             return None
         if self.lost_after is not None and self.step <= self.lost_after:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import zlib
 from array import array
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any
@@ -20,6 +20,7 @@ import msgspec
 
 from sentinel.engine.bind import name_series
 from sentinel.engine.delivery import Delivery
+from sentinel.engine.derived import name_of
 from sentinel.engine.lifecycle import Record
 from sentinel.engine.phases import Phases
 from sentinel.engine.plan import STEP_TIME, Plan, build, metric_key
@@ -84,8 +85,8 @@ class LoadedRun:
     run: RunState
     records: Mapping[str, Record]
     slots: Mapping[str, SlotState]
-    together: Sequence[str]
-    """Keys of the series that shared their steps."""
+    together: Mapping[str, str]
+    """Key → full name, of the series that shared their steps."""
 
 
 def dump(runs: Iterable[RunState]) -> bytes:
@@ -154,7 +155,7 @@ def _saved(run: RunState) -> _SavedRun:
     slots = {key: _state(slot) for key, slot in run.slots.items()}
     together = run.together
     for key in together.members:
-        del slots[metric_key(run.names[key].full)]["steps"]
+        del slots[metric_key(run.series[key].full)]["steps"]
     return _SavedRun(
         plain={name: getattr(run, name) for name in _PLAIN},
         names=[(key, series.name, list(series.labels)) for key, series in run.names.items()],
@@ -186,11 +187,12 @@ def _loaded(saved: _SavedRun) -> LoadedRun:
     run.counts = saved.counts
     run.deliveries = saved.deliveries
     run.phases = saved.phases
-    for key in saved.together.keys:
-        saved.slots[metric_key(run.names[key].full)]["steps"] = saved.together.steps
+    together = {key: name_of(key) or run.names[key].full for key in saved.together.keys}
+    for full in together.values():
+        saved.slots[metric_key(full)]["steps"] = saved.together.steps
     run.together.limit = saved.together.limit
     run.together.turn = saved.together.turn
-    return LoadedRun(run, saved.records, saved.slots, saved.together.keys)
+    return LoadedRun(run, saved.records, saved.slots, together)
 
 
 def _state(slot: Any) -> SlotState:

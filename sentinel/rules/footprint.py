@@ -7,12 +7,13 @@ where a window is kept in order. Over a window of time one value a second is ass
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sentinel.errors import Problem
 from sentinel.rules.expression.nodes import Call, Extent, Metric, Node, metrics_of, walk
 from sentinel.rules.model import Rule, RuleSet
-from sentinel.stats import FUNCTIONS, WindowFunction
+from sentinel.stats import FUNCTIONS, RunningFunction, WindowFunction
+from sentinel.stats.baseline import USUAL
 from sentinel.stats.parts import Order
 from sentinel.stats.series import HISTORY
 from sentinel.stats.window import Axis
@@ -54,7 +55,7 @@ def footprint(rules: Iterable[Rule]) -> int:
     for rule in rules:
         for expression in rule.expressions():
             for node in walk(expression):
-                _count(node, kept)
+                _count(node, rule, kept)
     sizes = ((WILD if any(metric.wild for metric in metrics_of(node)) else 1, found) for node, found in kept.items())
     return round(sum(series * found.size for series, found in sizes))
 
@@ -81,12 +82,18 @@ def _costliest(rule: Rule) -> tuple[Rule, int]:
     return variants[-at], size
 
 
-def _count(node: Node, kept: dict[Node, _Kept]) -> None:
+def _count(node: Node, rule: Rule, kept: dict[Node, _Kept]) -> None:
     if isinstance(node, Metric):
         kept.setdefault(node, _Kept())
-    if not isinstance(node, Call) or node.window is None:
+    if not isinstance(node, Call):
         return
     function = FUNCTIONS[node.function]
+    if issubclass(function, RunningFunction) and function.owned:
+        # What is not shared with other rules counts once for each.
+        extent = node.window or Extent(Axis.SAMPLES, USUAL)
+        kept[replace(node, owner=rule.key)] = _Kept({extent}, {extent})
+    if node.window is None:
+        return
     if issubclass(function, WindowFunction):
         found = kept.setdefault(node.argument, _Kept())
         found.windows.add(node.window)

@@ -16,6 +16,7 @@ from sentinel.documents import Document, DocumentError, Loc, printable, problems
 from sentinel.errors import Problem, RuleError
 from sentinel.metrics import Dictionary
 from sentinel.metrics import default as default_dictionary
+from sentinel.rules.alert_names import unknown_alerts
 from sentinel.rules.document import RuleDocument, RuleFile
 from sentinel.rules.expression.nodes import Compare, Node, Number
 from sentinel.rules.model import Rule, RuleSet, Runbook
@@ -55,6 +56,7 @@ def read_rules(sources: Sequence[tuple[str, bytes | str]], dictionary: Dictionar
     rules: list[Rule] = []
     problems: list[Problem] = []
     places: dict[str, str] = {}
+    entries: list[tuple[RuleDocument, int, Document]] = []
     for path, text in sources:
         unreadable: list[Problem] = []
         try:
@@ -79,6 +81,7 @@ def read_rules(sources: Sequence[tuple[str, bytes | str]], dictionary: Dictionar
             for index, entry in enumerate(file.rules):
                 rule = _rule(entry, index, document)
                 rules.append(rule)
+                entries.append((entry, index, document))
                 found += _order_problems(rule, ("rules", index), document)
                 found += override_problems(entry, rule, index, document)
                 for at, override in enumerate(rule.overrides):
@@ -88,6 +91,11 @@ def read_rules(sources: Sequence[tuple[str, bytes | str]], dictionary: Dictionar
         faulted = {problem.line for problem in unreadable}
         told = {*unreadable, *(problem for problem in found if problem.line not in faulted)}
         problems += sorted(told, key=lambda problem: (problem.line, problem.column))
+    # A rule may ask about one of a later file.
+    unknown = [problem for entry in entries for problem in unknown_alerts(*entry, places)]
+    if unknown:
+        order = {path: at for at, (path, _) in enumerate(sources)}
+        problems = sorted([*problems, *unknown], key=lambda found: (order[found.path], found.line, found.column))
     return Reading(RuleSet(tuple(rules)), tuple(problems))
 
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from sentinel.alerts.incident import IncidentBook
 from sentinel.alerts.notification import Rollback
 from sentinel.engine.engine import Engine
-from sentinel.engine.program import not_evaluable
 from sentinel.engine.transition import Transition
 from sentinel.events import StepMetrics
 from sentinel.ruletest.document import TimelineDocument
@@ -73,11 +72,13 @@ class Performance:
         return tuple(_change(transition) for transition in self.said)
 
     def missing(self) -> dict[str, tuple[str, ...]]:
-        """The rules that could not be evaluated, and the metrics they lack. Keys only expected do not count."""
-        run = self.engine.runs[RUN]
-        logged = [series for key, series in run.names.items() if key in run.numeric or series.full in run.bad]
-        rules = self.engine.rules.selected(run.facts())
-        return {entry.rule: entry.missing for entry in not_evaluable(rules, logged, self.engine.dictionary)}
+        """The rules that could not be evaluated, and what they lack. Keys only expected do not count."""
+        run, program = self.engine.runs[RUN], self.engine.program
+        logged = tuple(series for key, series in run.names.items() if key in run.numeric or series.full in run.bad)
+        derived = (one.series for one in program.derived(logged))
+        compiled = program.compiled((*logged, *derived), run.facts())
+        found = compiled.not_evaluable(run.constants, run.recorded, phased=bool(run.phases.begun))
+        return {entry.rule: entry.missing for entry in found}
 
 
 def _change(transition: Transition) -> Change:

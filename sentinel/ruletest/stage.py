@@ -35,8 +35,10 @@ class Stage:
         keys = list(self._keys[framework])
         together = self.dictionary.translate(keys, framework)
         # Other keys can change what a key of this test is (verl's rewards beside its scores): then it stays alone.
-        if test.samples is None and all(
-            together.get(key) == name for key, name in self.dictionary.translate(own, framework).items()
-        ):
+        alone = self.dictionary.translate(own, framework)
+        same = all(together.get(key) == name for key, name in alone.items())
+        # What one test logs is derived in another that logs its parts alone.
+        derived = {one.name for one in self.dictionary.derivations(alone.values())}
+        if test.samples is None and same and derived.isdisjoint(together.values()):
             engine.expect(RUN, keys, framework)
         return engine

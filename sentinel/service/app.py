@@ -18,6 +18,7 @@ from sentinel import __version__, wire
 from sentinel.bus.embedded import EmbeddedServer
 from sentinel.bus.redis_streams import RedisBus
 from sentinel.connection import CONNECTION_ERRORS, connect, explain
+from sentinel.engine.recorded import RecordedRun
 from sentinel.errors import BusUnavailable, ConfigError, RuleError, SentinelError, UsageError
 from sentinel.metrics import default
 from sentinel.notify.console import ConsoleNotifier
@@ -34,6 +35,7 @@ from sentinel.service.clock import RedisClock, SteadyClock, monotonic
 from sentinel.service.figures import Figures
 from sentinel.service.health import Health
 from sentinel.service.partition import Partition
+from sentinel.service.references import read_references
 from sentinel.service.schedule import Schedule
 from sentinel.service.settings import Settings
 from sentinel.store.redis import RedisStore
@@ -95,6 +97,7 @@ class Daemon:
         # 1. Rules first: a daemon that cannot judge should not start anything.
         dictionary = default()
         rules = self._read_rules()
+        references = self._read_references()
         # 2. Redis, ours or theirs.
         if settings.redis.url is None:
             self._embedded = EmbeddedServer.start(settings.state_folder, tcp_port=settings.embedded.tcp_port)
@@ -118,6 +121,7 @@ class Daemon:
             figures=self.figures,
             receivers=[notifier.name for notifier in notifiers],
             dictionary=dictionary,
+            references=references,
             notify_from=settings.notify_from,
             speak=self.pipeline.wake,
         )
@@ -220,6 +224,12 @@ class Daemon:
         if not rules:
             log.warning("rules.empty", files=self.settings.rules, remedy="nothing can fire: name a pack or a rule file")
         return rules
+
+    def _read_references(self) -> dict[str, RecordedRun]:
+        try:
+            return read_references([path.expanduser() for path in self.settings.references], default())
+        except UsageError as error:
+            raise ConfigError(f"the references cannot be read: {error}") from error
 
     def _notifiers(self) -> list[Notifier]:
         slack = self.settings.slack

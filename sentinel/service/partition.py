@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import groupby
 from typing import Protocol
 
@@ -21,6 +21,7 @@ from sentinel.alerts.incident import IncidentBook, forgotten
 from sentinel.alerts.notification import Notification
 from sentinel.decode import decode, entry_time
 from sentinel.engine.engine import Engine
+from sentinel.engine.recorded import RecordedRun
 from sentinel.engine.transition import Transition
 from sentinel.errors import BusUnavailable, DecodeError, SnapshotError
 from sentinel.metrics import Dictionary
@@ -77,8 +78,9 @@ class Partition:
     `problem`: why the stream is not being read, `degraded`: why what was found is not being saved; None when all is
     well. `last_turn`: when the loop was last seen to turn, in seconds on the monotonic clock.
 
-    `receivers`: who is told. `notify_from`: incidents that never reached this severity are not told. `speak` is called
-    after each commit that has something to tell, and once when the backlog has been read.
+    `references`: recorded runs by name. `receivers`: who is told. `notify_from`: incidents that never reached this
+    severity are not told. `speak` is called after each commit that has something to tell, and once when the backlog has
+    been read.
     """
 
     def __init__(
@@ -91,10 +93,11 @@ class Partition:
         figures: Figures,
         receivers: Sequence[str],
         dictionary: Dictionary | None = None,
+        references: Mapping[str, RecordedRun] | None = None,
         notify_from: Severity = "warning",
         speak: Callable[[], None] = lambda: None,
     ) -> None:
-        self.engine = Engine(rules, dictionary=dictionary)
+        self.engine = Engine(rules, dictionary=dictionary, references=references)
         self.book = IncidentBook()
         self.position = BEGINNING
         self.caught_up = asyncio.Event()
@@ -139,7 +142,9 @@ class Partition:
                 # Whatever is wrong with it: a daemon that cannot start because of what it saved would never start.
                 log.error("snapshot.unusable", reason=str(error), exc_info=not isinstance(error, SnapshotError))
                 await self._store.set_aside_snapshot(str(error) or type(error).__name__)
-                self.engine = Engine(self.engine.rules, dictionary=self.engine.dictionary)
+                self.engine = Engine(
+                    self.engine.rules, dictionary=self.engine.dictionary, references=self.engine.references
+                )
                 self.book = IncidentBook()
         self._end_removed()
         await self._check_stream()

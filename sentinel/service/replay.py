@@ -6,7 +6,7 @@ File → events → engine → transitions with advice → who asked. Each file 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from sentinel.alerts.advice import advise_on
 from sentinel.alerts.notification import Rollback
 from sentinel.bus.recording import read_recording
 from sentinel.engine.engine import Engine
+from sentinel.engine.recorded import RecordedRun
 from sentinel.engine.transition import Transition
 from sentinel.errors import DecodeError
 from sentinel.events import Event, RunStarted, StepMetrics
@@ -23,7 +24,7 @@ from sentinel.rules.model import RuleSet
 
 @dataclass(slots=True)
 class Summary:
-    """What a replay read and found. `not_evaluable`: run → rule → the metrics that the rule misses."""
+    """What a replay read and found. `not_evaluable`: run → rule → what the rule misses."""
 
     files: int = 0
     steps: int = 0
@@ -51,13 +52,14 @@ def replay(
     *,
     dictionary: Dictionary,
     framework: str | None = None,
+    references: Mapping[str, RecordedRun] | None = None,
     on_read: Callable[[int], None] | None = None,
 ) -> Iterator[Found]:
     """The transitions of one recording, as they happen. Adds to `summary`. Raises UsageError for an unreadable file.
 
     `on_read` is told now and then how many bytes more have been read.
     """
-    engine = Engine(rules, dictionary=dictionary)
+    engine = Engine(rules, dictionary=dictionary, references=references)
     summary.files += 1
     for found in events(path, summary, framework, on_read):
         for transition in engine.handle(found):

@@ -90,6 +90,10 @@ class Settings(_Section):
     rules: Annotated[list[str], Field(min_length=1)] = Field(
         default=list(DEFAULT_PACKS), description="Shipped packs by name, rule files, or folders of them."
     )
+    references: list[Path] = Field(
+        default=[],
+        description="Recorded runs (JSONL) for reference(x); a run's label `reference` names one by its stem.",
+    )
     state_dir: Annotated[Path, AfterValidator(_not_here)] | None = Field(
         default=None, description="Where the embedded Valkey keeps its data."
     )
@@ -116,6 +120,10 @@ _SECTIONS = frozenset(
     for name, field in Settings.model_fields.items()
     if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
 )
+
+
+_LISTS = (("rules",), ("references",))
+"""Settings whose variable holds several values, with commas between them."""
 
 
 def load_settings(path: Path | None, environment: Mapping[str, str] = os.environ) -> tuple[Settings, list[str]]:
@@ -204,7 +212,7 @@ def _overlay(
             near = difflib.get_close_matches(variable, known, n=1)
             warnings.append(f"{variable} is no setting" + (f"; did you mean {near[0]}?" if near else ""))
             continue
-        value: Any = [part.strip() for part in text.split(",") if part.strip()] if path == ("rules",) else text
+        value: Any = [part.strip() for part in text.split(",") if part.strip()] if path in _LISTS else text
         names[path] = variable
         if len(path) == 2:
             inner = merged.setdefault(path[0], {})

@@ -6,6 +6,7 @@ A new function is a file that looks like the others and its line in `FUNCTIONS`.
 from sentinel.stats.abs import Abs
 from sentinel.stats.absent import Absent
 from sentinel.stats.age import Age
+from sentinel.stats.baseline import Baseline
 from sentinel.stats.best import Best
 from sentinel.stats.change import Change
 from sentinel.stats.count import Count
@@ -13,9 +14,10 @@ from sentinel.stats.delta import Delta
 from sentinel.stats.drop import Drop
 from sentinel.stats.ewma import Ewma
 from sentinel.stats.falling import Falling
+from sentinel.stats.firing import Firing
 from sentinel.stats.first import First
 from sentinel.stats.flat import Flat
-from sentinel.stats.function import Function, Pointwise, Probe, Result, RunningFunction, WindowFunction
+from sentinel.stats.function import Function, Pointwise, Probe, Result, RunningFunction, Standing, WindowFunction
 from sentinel.stats.held import Held
 from sentinel.stats.initial import Initial
 from sentinel.stats.last import Last
@@ -24,7 +26,9 @@ from sentinel.stats.mean import Mean
 from sentinel.stats.median import Median
 from sentinel.stats.min import Min
 from sentinel.stats.nonfinite import Nonfinite
+from sentinel.stats.pending import Pending
 from sentinel.stats.quantile import Quantile
+from sentinel.stats.reference import Reference
 from sentinel.stats.rise import Rise
 from sentinel.stats.rising import Rising
 from sentinel.stats.seen import Seen
@@ -42,6 +46,7 @@ FUNCTIONS: dict[str, type[Function]] = {
         Abs,
         Absent,
         Age,
+        Baseline,
         Best,
         Change,
         Count,
@@ -49,6 +54,7 @@ FUNCTIONS: dict[str, type[Function]] = {
         Drop,
         Ewma,
         Falling,
+        Firing,
         First,
         Flat,
         Held,
@@ -59,7 +65,9 @@ FUNCTIONS: dict[str, type[Function]] = {
         Median,
         Min,
         Nonfinite,
+        Pending,
         Quantile,
+        Reference,
         Rise,
         Rising,
         Seen,
@@ -79,7 +87,9 @@ __all__ = [
     "Nonfinite",
     "Pointwise",
     "Probe",
+    "Reference",
     "Result",
     "RunningFunction",
+    "Standing",
     "WindowFunction",
 ]

@@ -1,12 +1,15 @@
 """What a function of the rule language is. One function, one file; `sentinel.stats.FUNCTIONS` lists them.
 
-There are four kinds, by what they remember:
+There are these kinds, by what they look at:
 
 - `WindowFunction`: a quantity over a moving window, read from running parts in O(1) or O(log n):
   `mean(kl.ref, 10 steps)`.
 - `RunningFunction`: a quantity over all values so far: `best(reward.mean)`.
 - `Probe`: a question about the series itself rather than its values: `absent(grad_norm, 10 steps)`.
 - `Pointwise`: a quantity of the newest value alone; it remembers nothing: `abs(kl.ref)`.
+- `Standing`: a question about another rule's alert: `firing(kl-high)`.
+- `Nonfinite` and `Reference`, which are kinds of their own: one asks about what never enters a series, the other about
+  a run that was recorded.
 
 Each has a plain `define` beside its fast form. The definition is what the documentation quotes and what the tests hold
 the fast form to, on every prefix of random input.
@@ -92,9 +95,12 @@ class RunningFunction(Function):
     """A quantity over all values so far. An instance holds the state of one series of one run.
 
     `optional_window`: whether a window may be given; `samples` is then its size. `needs_window`: whether it must be.
+    `owned`: it belongs to one alert of one rule and is shared with no other; it is updated while there is no such
+    alert, and has `hold` and `take_back` (see `sentinel.stats.baseline`).
     """
 
     optional_window: ClassVar[bool] = False
+    owned: ClassVar[bool] = False
     needs_window: ClassVar[bool] = False
     __slots__: tuple[str, ...] = ()
 
@@ -145,6 +151,19 @@ class Pointwise(Function):
     @staticmethod
     def read(x: float) -> float:
         """NaN stays NaN."""
+        raise NotImplementedError
+
+
+class Standing(Function):
+    """A question about the alerts of another rule. It is asked at every event."""
+
+    result = Result.TRUTH
+    needs_values = False
+
+    @staticmethod
+    def read(record: Any, level: int) -> bool:
+        """`record`: one alert's (`sentinel.engine.lifecycle.Record`), None when it is inactive. `level`: the index of
+        the lowest severity that counts among its rule's conditions."""
         raise NotImplementedError
 
 
@@ -205,6 +224,7 @@ __all__ = [
     "Probe",
     "Result",
     "RunningFunction",
+    "Standing",
     "WindowFunction",
     "defined_relative",
     "relative",

@@ -217,3 +217,27 @@ def test_the_recording_of_the_demo_fires_with_the_checkpoint_before_its_onset() 
     critical = next(one for one in transitions if one["severity"] == "critical" and one["state"] == "firing")
     assert critical["rollback"]["path"] == "out/checkpoint-50"
     assert summary["rejected"] == []
+
+
+def test_a_recorded_run_is_what_reference_compares_with(tmp_path: Path) -> None:
+    path = tmp_path / "rules.yaml"
+    path.write_text(
+        "rules:\n  - {alert: beyond, symptom: kl-high, warning: kl.ref > 2 * reference(kl.ref)}\n"
+        "  - {alert: asks, symptom: kl-high, info: firing(beyond)}\n"
+    )
+    good, other = recording(tmp_path / "good.jsonl", [0.1] * 9), recording(tmp_path / "other.jsonl", [1.0] * 9)
+    run = recording(tmp_path / "run.jsonl", [0.1] * 4 + [0.3] * 5)
+    transitions, summary = as_json(replay(run, "--rules", path, "--reference", good, "--output", "json"))
+    assert [(each["alert"], each["step"]) for each in transitions] == [("beyond", 5), ("asks", 6)]
+    assert summary["not_evaluable"] == {"run": {}}
+    transitions, summary = as_json(
+        replay(run, "--rules", path, "--reference", good, "--reference", other, "--output", "json")
+    )
+    assert (transitions, summary["not_evaluable"]) == ([], {"run": {"beyond": ["a reference run"]}})
+    assert "beyond needs a reference run" in replay(run, "--rules", path).stdout
+
+
+def test_a_reference_that_is_not_there_exits_2(tmp_path: Path, rules: Path) -> None:
+    result = replay(recording(tmp_path / "run.jsonl", [0.1]), "--rules", rules, "--reference", tmp_path / "no.jsonl")
+    assert result.exit_code == 2
+    assert "there is no reference file" in result.output

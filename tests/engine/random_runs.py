@@ -1,17 +1,46 @@
 """Random rule sets and random runs: every function, and all that can be wrong with a row."""
 
 import math
+from array import array
 
 from hypothesis import strategies as st
 from rule_builder import START, rule
 
+from sentinel.engine.engine import Engine
+from sentinel.engine.recorded import Column, RecordedRun
 from sentinel.events import Event, Phase, RunFinished, RunStarted, Sample, StepMetrics
 from sentinel.rules.model import Rule, RuleSet
 
 KEYS = ("kl.ref", "reward.mean", "entropy", "my key/x")
 COMPONENTS = ("reward.component.a", "reward.component.b")
+PARTS = ("kl.ref", "reward.std", "tokens.step", "reward.mixed_pct")
+"""What `reward.spread`, `throughput.tokens_per_s` (with `time.step_s`) and `reward.zero_std_frac` are made of."""
 
-SERIES = st.sampled_from(["kl.ref", "reward.mean", "entropy", "`my key/x`"])
+SERIES = st.sampled_from(
+    ["kl.ref", "kl.ref", "reward.mean", "entropy", "`my key/x`", "reward.spread", "throughput.tokens_per_s"]
+)
+
+
+def _recorded(stride: int, last: int, **columns: float) -> RecordedRun:
+    steps = range(2, last + 1, stride)
+    series = {
+        name.replace("__", "."): Column(array("q", steps), array("d", [first + step / 8 for step in steps]))
+        for name, first in columns.items()
+    }
+    return RecordedRun(series, last)
+
+
+REFERENCES = {
+    "each-step": _recorded(1, 20, kl__ref=-1.0, entropy=0.25),
+    "each-fifth": _recorded(5, 60, kl__ref=0.5, reward__mean=-2.0),
+}
+
+
+def engine_of(rules: RuleSet) -> Engine:
+    """An engine that has the recorded runs beside it."""
+    return Engine(rules, references=REFERENCES)
+
+
 WINDOWS = st.sampled_from(
     ["1 step", "3 steps", "8 steps", "40 steps", "2 samples", "5 samples", "25 samples", "60s", "5m"]
 )
@@ -25,7 +54,11 @@ ORDERS = st.sampled_from(["<", "<=", ">", ">="])
 @st.composite
 def level(draw: st.DrawFn, depth: int = 2) -> str:
     """An expression in the unit of the metrics."""
-    kind = draw(st.sampled_from(["metric", "metric", "window", "window", "running", "arithmetic", "abs"]))
+    kind = draw(
+        st.sampled_from(
+            ["metric", "metric", "window", "window", "running", "running", "arithmetic", "abs", "reference"]
+        )
+    )
     if depth == 0 or kind == "metric":
         return draw(SERIES)
     inner = draw(level(depth - 1))
@@ -35,10 +68,13 @@ def level(draw: st.DrawFn, depth: int = 2) -> str:
         return f"{draw(st.sampled_from(LEVELS))}({inner}, {draw(WINDOWS)})"
     if kind == "running":
         running = [f"best({inner})", f"worst({inner})", f"initial({inner})", f"initial({inner}, 4 samples)"]
+        running += [f"baseline({inner})", f"baseline({inner}, 4 samples)", f"baseline({inner}, 3 samples)"]
         # The weights of three samples are halves: exact, as all other numbers here.
         return draw(st.sampled_from([*running, f"ewma({inner}, 3 samples)"]))
     if kind == "abs":
         return f"abs({inner})"
+    if kind == "reference":
+        return f"reference({draw(SERIES)})"
     return f"({inner} {draw(st.sampled_from('+-*/'))} {draw(level(depth - 1))})"
 
 
@@ -54,6 +90,7 @@ def condition(draw: st.DrawFn, depth: int = 2) -> str:
         "shape",
         "lasting",
         "probe",
+        "standing",
         "step",
         "logic",
         "logic",
@@ -72,7 +109,7 @@ def condition(draw: st.DrawFn, depth: int = 2) -> str:
         return draw(st.sampled_from([*shapes, f"zscore({inner}, {window}) {draw(ORDERS)} 1.9371351"]))
     if kind == "lasting":
         inner, window = draw(condition(depth - 1)), draw(WINDOWS)
-        if "absent(" in inner or "age(" in inner or "seen(" in inner:
+        if any(name in inner for name in ("absent(", "age(", "seen(", "firing(", "pending(")):
             inner = f"nonfinite({draw(SERIES)})"
         return draw(st.sampled_from([f"held({inner}, {window})", f"share({inner}, {window}) > 61.9%"]))
     if kind == "probe":
@@ -80,6 +117,11 @@ def condition(draw: st.DrawFn, depth: int = 2) -> str:
         probes = [f"nonfinite({series})", f"absent({series}, 5m)", f"absent({series}, 4 steps)", f"age({series}) > 90s"]
         probes += [f"age({series}) > 2.3 * step_time", f"seen({series})"]
         return draw(st.sampled_from([*probes, f"age({series}) < 45s"]))
+    if kind == "standing":
+        # Of the rules that there may be: others, itself, one that there is not.
+        alert = draw(st.sampled_from(["rule-0", "rule-1", "rule-2", "rule-3", "rule-9"]))
+        severity = draw(st.sampled_from(["", "", ", warning", ", critical"]))
+        return f"{draw(st.sampled_from(['firing', 'pending']))}({alert}{severity})"
     if kind == "step":
         contexts = ["progress > 24.7%", "config.beta > 0.3", "step_time > 41.3s", "step_time < 13s"]
         contexts += [
@@ -108,6 +150,10 @@ WILD = st.sampled_from(
         "best(reward.component.*) - reward.component.* > 1.13",
         "max(gpu.util, 60s) < 30%",
         "gpu.util{gpu=1} > 71.3",
+        "gpu.util > 1.37 * baseline(gpu.util, 3 samples)",
+        "max(gpu.mem_used_frac, 2 samples) > 37.1%",
+        "reward.component.* < 0.71 * baseline(reward.component.*, 4 samples)",
+        "reward.zero_std_frac > 37.1%",
     ]
 )
 
@@ -159,7 +205,7 @@ def row(draw: st.DrawFn, keys: tuple[str, ...]) -> dict[str, float | None]:
 @st.composite
 def random_events(draw: st.DrawFn, run: str = "r", max_size: int = 45) -> list[Event]:
     """A run with gaps, repeated, late and rewound steps, rows in parts, samples, restarts and irregular times."""
-    keys = draw(st.sampled_from([KEYS, KEYS, KEYS + COMPONENTS]))
+    keys = draw(st.sampled_from([KEYS, KEYS, KEYS + COMPONENTS, PARTS]))
     timed, step, time = draw(st.sampled_from([True, True, True, False])), draw(st.integers(0, 3)), START
     events: list[Event] = []
     for _ in range(draw(st.integers(1, max_size))):
@@ -179,10 +225,14 @@ def random_events(draw: st.DrawFn, run: str = "r", max_size: int = 45) -> list[E
         elif kind == "gpu":
             for gpu in ("0", "1"):
                 metrics = {"gpu.util": draw(st.sampled_from([0.0, 25.0, 50.0, 75.0]))}
+                metrics["gpu.mem_used_pct"] = draw(st.sampled_from([0.0, 25.0, 50.0, math.nan]))
                 events.append(Sample(run=run, time=now, metrics=metrics, labels={"gpu": gpu}))
         elif kind == "start":
             config = draw(st.sampled_from([{}, {"beta": 0.25, "max_steps": 40}, {"beta": 0.5, "max_steps": 90}]))
-            events.append(RunStarted(run=run, time=now, config=config))
+            labels = draw(
+                st.sampled_from([{}, {"reference": "each-step"}, {"reference": "each-fifth"}, {"reference": ""}])
+            )
+            events.append(RunStarted(run=run, time=now, config=config, labels=labels))
         elif kind == "phase":
             begun = draw(st.sampled_from([None, step, step + 1, step + 3, max(step - 2, 0), max(step - 10, 0)]))
             events.append(Phase(run=run, time=now, name=draw(PHASES), step=begun))
@@ -193,5 +243,7 @@ def random_events(draw: st.DrawFn, run: str = "r", max_size: int = 45) -> list[E
             metrics = draw(row(keys))
             if draw(st.integers(0, 4)) == 0:
                 metrics["time.step_s"] = draw(st.sampled_from([0.0, 4.0, 32.0, 64.0, math.nan]))
+            if draw(st.integers(0, 40)) == 0:
+                metrics["reward.spread"] = draw(numbers)
             events.append(StepMetrics(run=run, time=now, step=at, metrics=metrics))
     return events

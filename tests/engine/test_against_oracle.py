@@ -3,9 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from oracle import Oracle, Told
-from random_runs import random_events, random_rules
-
-from sentinel.engine.engine import Engine
+from random_runs import REFERENCES, engine_of, random_events, random_rules
 
 
 def plain(transitions):
@@ -27,7 +25,7 @@ def plain(transitions):
 @settings(max_examples=300)
 @given(rules=random_rules(), events=random_events(), end=st.sampled_from([0.0, 400.0, 5000.0]))
 def test_the_engine_says_what_the_oracle_says(rules, events, end):
-    engine, oracle = Engine(rules), Oracle(rules)
+    engine, oracle = engine_of(rules), Oracle(rules, REFERENCES)
     for at, event in enumerate(events):
         assert plain(engine.handle(event)) == sorted(oracle.handle(event)), (at, event)
     last = max((event.time for event in events if event.time is not None), default=0.0)

@@ -4,10 +4,9 @@ import math
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_runs import random_events, random_rule, random_rules
+from random_runs import engine_of, random_events, random_rule, random_rules
 from rule_builder import rules as rule_set
 
-from sentinel.engine.engine import Engine
 from sentinel.events import StepMetrics
 from sentinel.rules.model import RuleSet
 
@@ -31,8 +30,8 @@ def play(engine, events):
 @settings(max_examples=60)
 @given(rules=random_rules(), events=random_events(), data=st.data())
 def test_extra_ticks_change_nothing(rules, events, data):
-    expected = play(Engine(rules), events)
-    engine, said, newest = Engine(rules), [], -math.inf
+    expected = play(engine_of(rules), events)
+    engine, said, newest = engine_of(rules), [], -math.inf
     for event in events:
         if event.time is not None:
             # Whatever lies between the newest event and this one, and also both moments themselves.
@@ -49,7 +48,7 @@ def test_extra_ticks_change_nothing(rules, events, data):
 
 
 def engine_after(rules, events):
-    engine = Engine(rules)
+    engine = engine_of(rules)
     play(engine, events)
     return engine
 
@@ -57,12 +56,12 @@ def engine_after(rules, events):
 @settings(max_examples=60)
 @given(rules=random_rules(), events=random_events(), data=st.data())
 def test_a_restart_anywhere_changes_nothing_to_the_last_bit(rules, events, data):
-    whole = Engine(rules)
+    whole = engine_of(rules)
     expected = play(whole, events)
     cut = data.draw(st.integers(0, len(events)))
-    before = Engine(rules)
+    before = engine_of(rules)
     said = [told for event in events[:cut] for told in before.handle(event)]
-    after = Engine(rules)
+    after = engine_of(rules)
     after.restore(before.snapshot())
     assert after.snapshot() == before.snapshot()
     assert after.next_wakeup() == before.next_wakeup()
@@ -77,11 +76,11 @@ def test_a_restart_anywhere_changes_nothing_to_the_last_bit(rules, events, data)
 def test_runs_do_not_touch_each_other(rules, data):
     runs = {name: data.draw(random_events(run=name, max_size=20)) for name in ("a", "b", "c")}
     order = data.draw(st.permutations([name for name, events in runs.items() for _ in events]))
-    together, queues = Engine(rules), {name: iter(events) for name, events in runs.items()}
+    together, queues = engine_of(rules), {name: iter(events) for name, events in runs.items()}
     said = [told for name in order for told in together.handle(next(queues[name]))]
     said += together.tick(ending([event for events in runs.values() for event in events]))
     for name, events in runs.items():
-        alone = Engine(rules)
+        alone = engine_of(rules)
         expected = [told for event in events for told in alone.handle(event)]
         expected += alone.tick(ending([event for events in runs.values() for event in events]))
         assert everything(told for told in said if told.run == name) == everything(expected)
@@ -90,8 +89,8 @@ def test_runs_do_not_touch_each_other(rules, data):
 @settings(max_examples=40)
 @given(rules=random_rules(), events=random_events(), data=st.data())
 def test_reading_the_same_rules_again_does_nothing(rules, events, data):
-    expected = play(Engine(rules), events)
-    engine, said = Engine(rules), []
+    expected = play(engine_of(rules), events)
+    engine, said = engine_of(rules), []
     for event in events:
         if data.draw(st.booleans()):
             assert not engine.reload(RuleSet(tuple(rules)))
@@ -117,17 +116,17 @@ def test_a_reload_that_changes_one_rule_does_not_touch_the_others(kept, old, new
         return [{name: x for name, x in told.items() if name != "onset_time"} for told in about_kept(transitions)]
 
     cut = data.draw(st.integers(0, len(events)))
-    expected = play(Engine(rule_set(kept)), events)
-    engine = Engine(rule_set(kept, old))
+    expected = play(engine_of(rule_set(kept)), events)
+    engine = engine_of(rule_set(kept, old))
     said = [told for event in events[:cut] for told in engine.handle(event)]
     said += engine.reload(rule_set(*([new, kept] if new else [kept])))
     said += [told for event in events[cut:] for told in engine.handle(event)]
     said += engine.tick(ending(events))
     assert but_onset(said) == but_onset(expected)
     # The same through a restart under the other rules.
-    restarted = Engine(rule_set(kept, old))
+    restarted = engine_of(rule_set(kept, old))
     said = [told for event in events[:cut] for told in restarted.handle(event)]
-    snapshot, restarted = restarted.snapshot(), Engine(rule_set(*([new, kept] if new else [kept])))
+    snapshot, restarted = restarted.snapshot(), engine_of(rule_set(*([new, kept] if new else [kept])))
     restarted.restore(snapshot)
     said += [told for event in events[cut:] for told in restarted.handle(event)]
     said += restarted.tick(ending(events))
@@ -140,7 +139,7 @@ def test_rows_in_parts_say_what_whole_rows_say(events, data):
     """For rules that are asked only when their one metric comes, however a step's keys are spread over rows."""
     rules = rule_set(*(data.draw(random_one_metric_rule(f"rule-{at}")) for at in range(3)))
     steps = [event for event in events if type(event) is StepMetrics]
-    whole, parted, parts = Engine(rules), Engine(rules), []
+    whole, parted, parts = engine_of(rules), engine_of(rules), []
     for event in steps:
         keys = list(event.metrics)
         cut = data.draw(st.integers(0, len(keys)))

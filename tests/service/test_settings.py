@@ -102,6 +102,7 @@ def test_a_variable_wins_over_the_file(tmp_path: Path) -> None:
     ("variable", "text", "path", "value"),
     [
         ("SENTINEL_RULES", "grpo, /etc/own.yaml,", ("rules",), ["grpo", "/etc/own.yaml"]),
+        ("SENTINEL_REFERENCES", "/r/a.jsonl, b.jsonl", ("references",), [Path("/r/a.jsonl"), Path("b.jsonl")]),
         ("SENTINEL_CONSOLE", "true", ("console",), True),
         ("SENTINEL_CONSOLE", "0", ("console",), False),
         ("SENTINEL_HTTP_ENABLED", "no", ("http", "enabled"), False),

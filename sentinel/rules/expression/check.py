@@ -13,6 +13,7 @@ from enum import Enum
 
 from sentinel.metrics import Dictionary
 from sentinel.rules.expression.nodes import (
+    Alert,
     Arithmetic,
     Call,
     Compare,
@@ -69,7 +70,7 @@ def check_condition(node: Node, dictionary: Dictionary) -> Node:
     """The condition with percentages resolved. Raises ExpressionError with all faults, in reading order."""
     checker = _Checker(dictionary)
     typed = checker.visit(node)
-    if not any(isinstance(found, Metric | Context | InPhase) for found in walk(node)):
+    if not any(isinstance(found, Metric | Context | InPhase | Alert) for found in walk(node)):
         hint = "a condition speaks of a metric: kl.ref > 0.5"
         checker.fault(node.span, "no-metric", "this is the same at every step", hint)
     elif typed.kind is not Kind.TRUTH and not checker.faults:
@@ -117,8 +118,12 @@ class _Checker:
                 return _Typed(replace(node, parts=tuple(self._truth(part) for part in parts)), Kind.TRUTH)
             case Not(operand=operand):
                 return _Typed(replace(node, operand=self._truth(operand)), Kind.TRUTH)
+            case Call(argument=Alert()):
+                return _Typed(node, Kind.TRUTH)
             case Call():
                 return self._call(node)
+            case Alert():
+                raise AssertionError(f"a name outside of a call: {node}")
 
     def _metric(self, metric: Metric) -> Kind:
         if metric.raw:

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 
+from sentinel.severity import Severity
 from sentinel.stats import FUNCTIONS, Result
 from sentinel.stats.window import Axis
 
@@ -175,16 +176,30 @@ class Not:
 
 
 @dataclass(frozen=True, slots=True)
+class Alert:
+    """Another rule by its name, and the lowest severity of its alerts that counts; None: any."""
+
+    name: str
+    severity: Severity | None = None
+    span: Span = field(default=NOWHERE, compare=False)
+
+    def __str__(self) -> str:
+        return self.name if self.severity is None else f"{self.name}, {self.severity}"
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """A function of the language over an expression, and over a window when it has one.
 
-    `literal`: the number between the two, of functions that take one.
+    `literal`: the number between the two, of functions that take one. `owner`: the rule instance that it belongs to, of
+    functions that are not shared; empty until the rule is bound to a run's series.
     """
 
     function: str
     argument: Node
     window: Extent | None = None
     literal: Number | None = None
+    owner: str = ""
     span: Span = field(default=NOWHERE, compare=False)
 
     def __str__(self) -> str:
@@ -192,7 +207,7 @@ class Call:
         return f"{self.function}({', '.join(str(part) for part in given if part is not None)})"
 
 
-Node = Number | Duration | Metric | Context | InPhase | Negative | Arithmetic | Compare | Logic | Not | Call
+Node = Number | Duration | Metric | Context | InPhase | Negative | Arithmetic | Compare | Logic | Not | Alert | Call
 
 
 def _label_text(value: str) -> str:
@@ -246,6 +261,17 @@ def walk(node: Node) -> Iterator[Node]:
     yield node
     for child in children(node):
         yield from walk(child)
+
+
+def identity(node: Node) -> str:
+    """What an expression remembers is kept under it: its text, and whose it is where it is not shared."""
+    owner = next((found.owner for found in walk(node) if isinstance(found, Call) and found.owner), "")
+    return f"{node} of {owner}" if owner else str(node)
+
+
+def alerts_of(node: Node) -> list[Alert]:
+    """The other rules that an expression asks about, in reading order, each once."""
+    return list(dict.fromkeys(found for found in walk(node) if isinstance(found, Alert)))
 
 
 def metrics_of(node: Node) -> list[Metric]:

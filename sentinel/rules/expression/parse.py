@@ -14,6 +14,7 @@ from typing import Any, cast
 from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from sentinel.rules.expression.nodes import (
+    Alert,
     Arithmetic,
     Call,
     Compare,
@@ -32,7 +33,17 @@ from sentinel.rules.expression.nodes import (
     is_condition,
     walk,
 )
-from sentinel.stats import FUNCTIONS, Nonfinite, Pointwise, Probe, RunningFunction, WindowFunction
+from sentinel.severity import SEVERITIES
+from sentinel.stats import (
+    FUNCTIONS,
+    Nonfinite,
+    Pointwise,
+    Probe,
+    Reference,
+    RunningFunction,
+    Standing,
+    WindowFunction,
+)
 from sentinel.stats.window import Axis
 from sentinel.suggestion import closest
 
@@ -68,6 +79,7 @@ GRAMMAR = r"""
      | COUNT -> count
      | STRING -> quoted
      | call
+     | STANDING -> standing
      | metric
      | LPAR alternative RPAR -> bracketed
 
@@ -83,6 +95,7 @@ label: NAME "=" (NAME | NUMBER | STRING)
 _OR.5: /or(?![A-Za-z0-9_.])/
 _AND.5: /and(?![A-Za-z0-9_.])/
 NOT.5: /not(?![A-Za-z0-9_.])/
+STANDING.5: /(firing|pending)\s*\([^()]*\)?/
 COUNT.4: /[0-9]+\s*(steps?|samples?)(?![A-Za-z0-9_])/
 PERCENT.4: /[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?\s*%/
 DURATION.4: /[0-9]+(\.[0-9]+)?(ms|s|m|h|d)(?![A-Za-z0-9_])/
@@ -287,7 +300,12 @@ _SIGNS = {
 }
 """What people mean who write a sign from another language."""
 
-_OPERANDS = frozenset({"NAME", "RAW", "NUMBER", "PERCENT", "DURATION", "COUNT"})
+_WORD = re.compile(r"[^\s,()](?:[^,()]*[^\s,()])?")
+
+_ALERT_NAME = re.compile(r"[A-Za-z0-9_.-]+")
+"""Wider than what a rule can be called, so that a near miss is told which name was meant."""
+
+_OPERANDS = frozenset({"NAME", "STANDING", "RAW", "NUMBER", "PERCENT", "DURATION", "COUNT"})
 
 
 def _expected_hint(error: UnexpectedInput) -> str:
@@ -524,7 +542,7 @@ class _Builder(Transformer[Token, Any]):
             if not is_condition(argument):
                 return wrong(f"{name}() looks at a condition, such as kl.ref > 0.5", argument.span)
             for found in walk(argument):
-                if isinstance(found, Call) and issubclass(FUNCTIONS[found.function], Probe):
+                if isinstance(found, Call) and issubclass(FUNCTIONS[found.function], Probe | Standing):
                     message = f"{name}() cannot look back at what {found.function}() said"
                     # Its answer changes while nothing is logged, and a window holds what was logged.
                     hint = f"{found.function}() changes between events: join the two with `and`, or use the rule's for"
@@ -543,7 +561,7 @@ class _Builder(Transformer[Token, Any]):
                 return wrong(f"{name}() takes no window", window.span)
             if window.axis is not Axis.SAMPLES:
                 return wrong(f"the window of {name}() is counted in samples", window.span)
-        if issubclass(function, Probe | Nonfinite):
+        if issubclass(function, Probe | Nonfinite | Reference):
             if not isinstance(argument, Metric):
                 return wrong(f"{name}() looks at a metric, not at a calculation", argument.span)
             axes_taken = function.axes if issubclass(function, Probe) else ()
@@ -552,6 +570,37 @@ class _Builder(Transformer[Token, Any]):
                 return wrong(f"{name}() needs a window in {axes}")
             if not axes_taken and window is not None:
                 return wrong(f"{name}() takes no window", window.span)
-        elif isinstance(argument, Metric) and argument.name == "*":
+        if isinstance(argument, Metric) and argument.name == "*" and not issubclass(function, Probe | Nonfinite):
             return wrong(f"{name}(*) would mix metrics of different units", argument.span)
-        return Call(str(name), argument, window, literal, whole)
+        return Call(str(name), argument, window, literal, span=whole)
+
+    def standing(self, parts: list[Token]) -> Node:
+        """`firing(kl-high)`: a rule's name is no expression, its hyphens are no minus signs."""
+        text, whole = str(parts[0]), _span(parts[0], parts[0])
+        begin = whole.start
+        name, _, inside = text.partition("(")
+        name = name.rstrip()
+        signature = f"write {FUNCTIONS[name].signature}"
+        words = [
+            Span(begin + found.start(), begin + found.end()) for found in _WORD.finditer(text, text.index("(") + 1)
+        ]
+        given = [text[word.start - begin : word.end - begin] for word in words]
+
+        def wrong(message: str, hint: str = signature, span: Span | None = None) -> Node:
+            at = span or Span(begin, begin + len(name))
+            self.fault(at, "bad-arguments", message, hint)
+            return Number(0.0, span=whole)
+
+        if not inside.endswith(")"):
+            return wrong("a bracket is not closed")
+        if not given:
+            return wrong(f"{name}() needs the name of another rule")
+        if not _ALERT_NAME.fullmatch(given[0]):
+            return wrong(f"'{given[0]}' is no rule's name", span=words[0])
+        if len(given) > 2:
+            return wrong(f"{name}() takes an alert and a severity", span=words[2])
+        severity = next((known for known in SEVERITIES if known in given[1:]), None)
+        if len(given) > 1 and severity is None:
+            hint = closest(given[1], SEVERITIES) or f"severities: {', '.join(SEVERITIES)}"
+            return wrong(f"'{given[1]}' is no severity", hint, words[1])
+        return Call(name, Alert(given[0], severity, words[0]), span=whole)

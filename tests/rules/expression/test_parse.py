@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from sentinel.metrics import default
 from sentinel.rules.expression.check import compile_text
 from sentinel.rules.expression.nodes import (
+    Alert,
     Arithmetic,
     Call,
     Compare,
@@ -407,3 +408,40 @@ def test_the_canonical_text_reads_back_as_the_same_tree(node: Node) -> None:
 def test_every_function_states_its_signature() -> None:
     for name, function in FUNCTIONS.items():
         assert function.signature.startswith(f"{name}(")
+
+
+@pytest.mark.parametrize(
+    ("text", "alert"),
+    [
+        ("firing(kl-high)", Alert("kl-high")),
+        ("pending ( 3-in-a-row , critical )", Alert("3-in-a-row", "critical")),
+        ("firing(warning)", Alert("warning")),
+    ],
+)
+def test_the_name_of_another_rule_is_a_name(text: str, alert: Alert) -> None:
+    node = parse_expression(text)
+    assert node == Call(text.partition("(")[0].strip(), alert)
+    assert parse_expression(f"not {node} and kl.ref > 1") == Logic(
+        "and", (Not(node), Compare(">", Metric("kl.ref"), Number(1.0)))
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "under", "message"),
+    [
+        ("firing()", "firing", "firing() needs the name of another rule"),
+        ("kl.ref > 1 and firing(a", "firing", "a bracket is not closed"),
+        ("firing(`a`)", "`a`", "'`a`' is no rule's name"),
+        ("firing(kl.ref > 1)", "kl.ref > 1", "'kl.ref > 1' is no rule's name"),
+        ("firing(a, critcal)", "critcal", "'critcal' is no severity"),
+        ("pending(a, critical, b)", "b", "pending() takes an alert and a severity"),
+        ("held(firing(a), 3 steps)", "firing(a)", "held() cannot look back at what firing() said"),
+        ("firing(a) > 1", "firing(a)", "a condition cannot be calculated with"),
+        ("reference(kl.ref + 1) > 1", "kl.ref + 1", "reference() looks at a metric, not at a calculation"),
+        ("baseline(kl.ref, 5m) < kl.ref", "5m", "the window of baseline() is counted in samples"),
+    ],
+)
+def test_what_cannot_be_asked_of_another_rule_or_run_is_told(text: str, under: str, message: str) -> None:
+    with pytest.raises(ExpressionError) as error:
+        compile_text(text, default())
+    assert [(text[fault.start : fault.end], fault.message) for fault in error.value.faults] == [(under, message)]
