@@ -12,7 +12,13 @@ from sentinel.rules.model import Override
 
 @pytest.mark.parametrize(
     "condition",
-    ["mean(kl.ref, 3000 steps) > 1", "median(kl.ref, 3000 samples) > 1", "drop(kl.ref, 40m) > 10%", "kl.ref > 1"],
+    [
+        "mean(kl.ref, 3000 steps) > 1",
+        "median(kl.ref, 3000 samples) > 1",
+        "drop(kl.ref, 40m) > 10%",
+        "kl.ref > 1",
+        "kl.ref > 99 * baseline(kl.ref, 3000 samples)",
+    ],
 )
 def test_no_run_keeps_more_than_was_worked_out(condition):
     member = rule(warning=condition)
@@ -35,6 +41,11 @@ def test_what_rules_share_counts_once():
     one = rule("a", warning="mean(kl.ref, 5000 steps) > 1")
     other = rule("b", warning="mean(kl.ref, 5000 steps) > 2")
     assert footprint([one, other]) == footprint([one])
+
+
+def test_a_baseline_counts_for_each_rule():
+    members = [rule(name, warning="kl.ref > 99 * baseline(kl.ref, 5000 samples)") for name in "ab"]
+    assert footprint(members) > 1.5 * footprint(members[:1])
 
 
 def test_rules_that_keep_too_much_are_refused_and_the_costliest_named():
