@@ -17,7 +17,7 @@ from sentinel.resources import TEST_SUFFIX, read_source
 from sentinel.rules.footprint import state_problems
 from sentinel.rules.lint.codes import codes
 from sentinel.rules.lint.linter import Allowed, lint
-from sentinel.rules.lint.tested import expected_alerts, tested_files
+from sentinel.rules.lint.tested import expected_alerts, named_rules
 from sentinel.rules.loader import read_rules
 
 
@@ -63,7 +63,7 @@ def _tested(path: Path) -> frozenset[str] | None:
     for file in sorted(path.resolve().parent.glob(f"*{TEST_SUFFIX}")):
         shown, text = read_source(file)
         # Parsing a large test file takes its time; one that speaks of the rules holds their file's name.
-        named = tested_files(shown, text) if path.name.encode() in text else ()
+        named = named_rules(shown, text) if path.name.encode() in text else ()
         if path.name in named or (file.name == beside and not named):
             found = (found or frozenset()) | expected_alerts(shown, text)
     return found

@@ -287,6 +287,37 @@ _SIGNS = {
 }
 """What people mean who write a sign from another language."""
 
+_FUNCTIONS_ELSEWHERE = {
+    "avg": "mean",
+    "average": "mean",
+    "sma": "mean",
+    "moving_average": "mean",
+    "rolling_mean": "mean",
+    "maximum": "max",
+    "minimum": "min",
+    "stddev": "std",
+    "stdev": "std",
+    "sd": "std",
+    "percentile": "quantile",
+    "ema": "ewma",
+    "ewm": "ewma",
+    "diff": "delta",
+    "pct_change": "change",
+    "increase": "rise",
+    "decrease": "drop",
+    "rate": "slope",
+    "deriv": "slope",
+    "trend": "slope",
+    "increasing": "rising",
+    "decreasing": "falling",
+    "isnan": "nonfinite",
+    "isinf": "nonfinite",
+    "nan": "nonfinite",
+    "missing": "absent",
+    "stale": "age",
+}
+"""What other languages call our functions."""
+
 _OPERANDS = frozenset({"NAME", "RAW", "NUMBER", "PERCENT", "DURATION", "COUNT"})
 
 
@@ -481,10 +512,15 @@ class _Builder(Transformer[Token, Any]):
         name: Token = parts[0]
         given = parts[1:-1]
         whole, at = _span(name, parts[-1]), _span(name, name)
-        stand_in = Number(0.0, span=whole)
+        # What stands in for the call is its first argument, so that a misspelled metric in it is told as well.
+        stand_in: Node = Number(0.0, span=whole)
+        if given and not isinstance(given[0], Extent | Duration) and not is_condition(given[0]):
+            stand_in = given[0]
         function = FUNCTIONS.get(str(name))
         if function is None:
-            hint = closest(str(name), set(FUNCTIONS)) or f"functions: {', '.join(sorted(FUNCTIONS))}"
+            meant = _FUNCTIONS_ELSEWHERE.get(name.lower().removesuffix("_over_time"))
+            hint = f"write {FUNCTIONS[meant].signature}" if meant else closest(str(name), set(FUNCTIONS))
+            hint = hint or f"functions: {', '.join(sorted(FUNCTIONS))}"
             self.fault(at, "unknown-function", f"there is no function '{name}'", hint)
             return stand_in
 

@@ -19,7 +19,7 @@ def expected_alerts(path: str, text: bytes | str) -> frozenset[str]:
     return frozenset(found)
 
 
-def tested_files(path: str, text: bytes | str) -> tuple[str, ...]:
+def named_rules(path: str, text: bytes | str) -> tuple[str, ...]:
     """The rule files that a test file names, relative to itself; empty when it is about the one beside it."""
     named = read_lenient(path, text).get("rules")
     return tuple(name for name in named if isinstance(name, str)) if isinstance(named, list) else ()

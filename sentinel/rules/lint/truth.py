@@ -148,6 +148,11 @@ class _Affine:
 
 
 def _affine(node: Node) -> _Affine:
+    found = _read_affine(node)
+    return found if found.factor else _Affine(0.0, None, found.offset)
+
+
+def _read_affine(node: Node) -> _Affine:
     match node:
         case Number(value=value):
             return _Affine(0.0, None, value)
