@@ -121,6 +121,7 @@ def _phases(given: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
 
 
+_SYMPTOM = {"enum": list(symptoms()), "enumDescriptions": [symptom.meaning for symptom in symptoms().values()]}
 _CONDITION = {"minLength": 1, "maxLength": 1000, "examples": ["kl.ref > 0.5"]}
 _ALLOW = {
     "type": "object",
@@ -136,12 +137,12 @@ _STEPS = {"pattern": r"^\s*([0-9]+\s*steps?|vars\.[A-Za-z0-9_]+)\s*$", "examples
 _PHASE_NAME = {"type": "string", "minLength": 1, "maxLength": 200, "examples": ["early", "middle", "late"]}
 _PHASES = {"anyOf": [_PHASE_NAME, {"type": "array", "items": _PHASE_NAME, "minItems": 1}]}
 
-Name = Annotated[str, _Parsed(_name, {"pattern": f"^{NAME_PATTERN}$"})]
-SymptomName = Annotated[str, _Parsed(_symptom, {"enum": list(symptoms())})]
+Name = Annotated[str, _Parsed(_name, {"pattern": f"^{NAME_PATTERN}$", "examples": ["kl-high"]})]
+SymptomName = Annotated[str, _Parsed(_symptom, _SYMPTOM)]
 Condition = Annotated[Node, _Parsed(compile_text, _CONDITION)]
 Length = Annotated[Extent, _Parsed(_extent, _EXTENT)]
 Steps = Annotated[int, _Parsed(_steps, _STEPS)]
-Summary = Annotated[str, _Parsed(_summary, {"maxLength": 500})]
+Summary = Annotated[str, _Parsed(_summary, {"maxLength": 500, "examples": [DEFAULT_SUMMARY]})]
 Variable = Annotated[Literal, _Parsed(_variable, {"type": ["string", "number"], "examples": [0.5, "20%", "3 steps"]})]
 Phases = Annotated[tuple[str, ...], BeforeValidator(_phases), WithJsonSchema(_PHASES)]
 Allow = Annotated[dict[str, str], WithJsonSchema(_ALLOW)]
