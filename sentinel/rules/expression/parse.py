@@ -518,7 +518,8 @@ class _Builder(Transformer[Token, Any]):
             stand_in = given[0]
         function = FUNCTIONS.get(str(name))
         if function is None:
-            meant = _FUNCTIONS_ELSEWHERE.get(name.lower().removesuffix("_over_time"))
+            plain = name.lower().removesuffix("_over_time")
+            meant = _FUNCTIONS_ELSEWHERE.get(plain, plain if plain in FUNCTIONS else None)
             hint = f"write {FUNCTIONS[meant].signature}" if meant else closest(str(name), set(FUNCTIONS))
             hint = hint or f"functions: {', '.join(sorted(FUNCTIONS))}"
             self.fault(at, "unknown-function", f"there is no function '{name}'", hint)

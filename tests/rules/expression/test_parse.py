@@ -407,3 +407,18 @@ def test_the_canonical_text_reads_back_as_the_same_tree(node: Node) -> None:
 def test_every_function_states_its_signature() -> None:
     for name, function in FUNCTIONS.items():
         assert function.signature.startswith(f"{name}(")
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("avg(kl.ref, 5 steps) > 1", "write mean(x, window)"),
+        ("max_over_time(kl.ref, 5 steps) > 1", "write max(x, window)"),
+        ("Increase(kl.ref, 5 steps) > 1", "write rise(x, window)"),
+        ("medain(kl.ref, 5 steps) > 1", "did you mean 'median'?"),
+    ],
+)
+def test_functions_of_other_languages_are_translated(text: str, hint: str) -> None:
+    with pytest.raises(ExpressionError) as caught:
+        parse_expression(text)
+    assert [(fault.code, fault.hint) for fault in caught.value.faults] == [("unknown-function", hint)]
