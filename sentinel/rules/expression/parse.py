@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
+from sentinel.rules.expression.elsewhere import meant_function
 from sentinel.rules.expression.nodes import (
     Arithmetic,
     Call,
@@ -287,37 +288,6 @@ _SIGNS = {
 }
 """What people mean who write a sign from another language."""
 
-_FUNCTIONS_ELSEWHERE = {
-    "avg": "mean",
-    "average": "mean",
-    "sma": "mean",
-    "moving_average": "mean",
-    "rolling_mean": "mean",
-    "maximum": "max",
-    "minimum": "min",
-    "stddev": "std",
-    "stdev": "std",
-    "sd": "std",
-    "percentile": "quantile",
-    "ema": "ewma",
-    "ewm": "ewma",
-    "diff": "delta",
-    "pct_change": "change",
-    "increase": "rise",
-    "decrease": "drop",
-    "rate": "slope",
-    "deriv": "slope",
-    "trend": "slope",
-    "increasing": "rising",
-    "decreasing": "falling",
-    "isnan": "nonfinite",
-    "isinf": "nonfinite",
-    "nan": "nonfinite",
-    "missing": "absent",
-    "stale": "age",
-}
-"""What other languages call our functions."""
-
 _OPERANDS = frozenset({"NAME", "RAW", "NUMBER", "PERCENT", "DURATION", "COUNT"})
 
 
@@ -518,10 +488,7 @@ class _Builder(Transformer[Token, Any]):
             stand_in = given[0]
         function = FUNCTIONS.get(str(name))
         if function is None:
-            plain = name.lower().removesuffix("_over_time")
-            meant = _FUNCTIONS_ELSEWHERE.get(plain, plain if plain in FUNCTIONS else None)
-            hint = f"write {FUNCTIONS[meant].signature}" if meant else closest(str(name), set(FUNCTIONS))
-            hint = hint or f"functions: {', '.join(sorted(FUNCTIONS))}"
+            hint = meant_function(str(name))
             self.fault(at, "unknown-function", f"there is no function '{name}'", hint)
             return stand_in
 
