@@ -77,6 +77,7 @@ def test_the_carets_stand_under_what_is_odd() -> None:
         (["warning: kl.ref > 0.5 and kl.ref > 0.5", "for: 9 steps"], {"redundant-part"}),
         (["warning: kl.ref > 0.5 and clip_frac >= 0", "for: 9 steps"], {"redundant-part"}),
         (["warning: kl.ref > 0.5 or kl.ref < -0.2", "for: 9 steps"], set()),
+        (["critical: gpu.xid > 0 and (gpu.xid == 48 or gpu.xid == 64)"], set()),
         (["warning: kl.ref > 0.5 or kl.ref < 0.6", "for: 9 steps"], {"always-fires"}),
         (["warning: value.explained_var < 0", "for: 9 steps", "where: {framework: trl, team: x}"], {"never-sent"}),
         (["warning: gpu.util < 3", "for: 9 steps", "where: {framework: trl}"], set()),

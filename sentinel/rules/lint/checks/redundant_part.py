@@ -35,11 +35,15 @@ def _parts(key: str, node: Logic, subject: Subject) -> Iterator[Finding]:
 
 def _covering(node: Logic, part: Node, subject: Subject) -> Node | None:
     """The sibling beside which `part` has nothing to add; of two that are alike the first counts."""
+    if isinstance(part, Logic):
+        return None
     seen = False
     for other in node.parts:
         if other is part:
             seen = True
             continue
+        if isinstance(other, Logic):
+            continue  # `x > 0 and (x == 3 or x == 5)` repeats itself, and reads well
         strong, weak = (other, part) if node.op == "and" else (part, other)
         if subject.truth.implies([strong], weak) and (not seen or not subject.truth.implies([weak], strong)):
             return other
