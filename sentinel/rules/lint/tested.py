@@ -6,7 +6,10 @@ from sentinel.documents import DocumentError, read_document
 
 
 def expected_alerts(path: str, text: bytes | str) -> frozenset[str]:
-    """The names under `expect` in a test file. It is read leniently: whether a test file is right is said elsewhere."""
+    """The names under `expect` in a test file, and those that `at` says are firing at some step.
+
+    It is read leniently: whether a test file is right is said elsewhere.
+    """
     document = read_lenient(path, text)
     tests = document.get("tests")
     found = set()
@@ -16,6 +19,11 @@ def expected_alerts(path: str, text: bytes | str) -> frozenset[str]:
             name = entry.get("alert") if isinstance(entry, dict) else None
             if isinstance(name, str):
                 found.add(name)
+        moments = test.get("at") if isinstance(test, dict) else None
+        for states in moments.values() if isinstance(moments, dict) else ():
+            for name, state in states.items() if isinstance(states, dict) else ():
+                if "firing" in str(state.get("state", "") if isinstance(state, dict) else state):
+                    found.add(name)
     return frozenset(found)
 
 

@@ -111,6 +111,8 @@ def test_tests_that_nobody_looked_for_are_not_missed() -> None:
 def test_the_tests_of_a_file_are_read_whatever_is_wrong_with_them() -> None:
     text = "rules: [a.yaml, 3]\ntests:\n  - expect: [{alert: a}, {alert: 3}, x]\n  - 5\n  - expect: {}\n"
     assert expected_alerts("x", text) == {"a"}
+    moments = "tests:\n  - at: {5: {b: pending, c: firing, d: {state: firing}, e: [x]}, 6: x}\n  - at: []\n"
+    assert expected_alerts("x", moments) == {"c", "d"}
     assert named_rules("x", text) == ("a.yaml",)
     assert expected_alerts("x", "tests: [") == frozenset()
     assert named_rules("x", b"\xff") == ()
