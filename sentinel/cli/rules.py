@@ -52,9 +52,7 @@ rules.add_command(diff)
     show_default=True,
     help="MiB that the rules may keep of each run.",
 )
-def validate(
-    paths: tuple[Path, ...], output: str, strict: bool, info: bool, docs_url: str, max_state: float
-) -> None:
+def validate(paths: tuple[Path, ...], output: str, strict: bool, info: bool, docs_url: str, max_state: float) -> None:
     """Find everything that is wrong or odd in rule files, folders of them, or the shipped packs.
 
     Files that are named together are checked as rules in force together: a name may stand once in all of them. Each

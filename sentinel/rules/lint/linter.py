@@ -8,7 +8,7 @@ what is not found is a warning, because the next reader would believe it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sentinel.documents import Document, Loc, printable
 from sentinel.errors import Problem
@@ -50,7 +50,7 @@ def lint(reading: Reading, tests: Tests | None = None, dictionary: Dictionary | 
     problems: list[Problem] = []
     allowed: list[Allowed] = []
     subjects = _subjects(reading, tests, dictionary)
-    found: list[list[Finding]] = [[finding for check in RULE_CHECKS for finding in check(one)] for one in subjects]
+    found = [_findings(subject) for subject in subjects]
     numbers = {id(subject): number for number, subject in enumerate(subjects)}
     for set_check in SET_CHECKS:
         for subject, finding in set_check(subjects):
@@ -91,6 +91,24 @@ def _subjects(reading: Reading, tests: Tests | None, dictionary: Dictionary) -> 
         seen.add(path)
         subjects.append(Subject(text.rule, path, dictionary, senders, ranges, truth, tested, known, first))
     return subjects
+
+
+def _findings(subject: Subject) -> list[Finding]:
+    """What the checks find in a rule, and what they find besides in what its overrides make of it."""
+    found = [finding for check in RULE_CHECKS for finding in check(subject)]
+    known = {(finding.code, finding.loc) for finding in found}
+    for at, override in enumerate(subject.rule.overrides):
+        if override.rule is None or not override.rule.conditions:
+            continue
+        for check in RULE_CHECKS:
+            for finding in check(replace(subject, rule=override.rule)):
+                loc: Loc = ("overrides", at)
+                if finding.loc and finding.loc[0] in override.changes:
+                    found.append(replace(finding, loc=(*loc, *finding.loc)))
+                elif (finding.code, finding.loc) not in known:
+                    # What is odd stands in the rule, and is so only under what the override changes.
+                    found.append(replace(finding, loc=(*loc, "where"), span=None, at_key=True))
+    return found
 
 
 def _problem(text: RuleText, finding: Finding) -> Problem:

@@ -11,7 +11,18 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sentinel.rules.expression.nodes import Arithmetic, Call, Compare, Duration, Logic, Negative, Node, Not, Number
+from sentinel.rules.expression.nodes import (
+    Arithmetic,
+    Call,
+    Compare,
+    Duration,
+    InPhase,
+    Logic,
+    Negative,
+    Node,
+    Not,
+    Number,
+)
 from sentinel.rules.lint.interval import ALL, Interval
 from sentinel.rules.lint.ranges import NEVER_NEGATIVE, Ranges
 
@@ -95,10 +106,11 @@ class Truth:
                 return Constraint(key, _TRENDS[function], ALL, other=not holds)
             case Call(function="held", argument=argument) if holds and not self.can_hold(argument):
                 return NEVER
-            case Call():
-                return Constraint(str(node), Interval.point(float(holds)), Interval(0.0, 1.0))
+            case InPhase(name=name, other=other):
+                return Constraint(f"phase == {name}", Interval.point(float(holds is not other)), Interval(0.0, 1.0))
             case _:
-                return ALWAYS
+                # Of what is only asked for its answer, either answer is possible.
+                return Constraint(str(node), Interval.point(float(holds)), Interval(0.0, 1.0))
 
     def comparison(self, left: Node, op: str, right: Node) -> Formula:
         """`left op right` as a constraint of one quantity."""

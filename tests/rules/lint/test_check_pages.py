@@ -11,6 +11,7 @@ import pytest
 
 from sentinel.errors import Problem
 from sentinel.resources import check_page
+from sentinel.rules.footprint import state_problems
 from sentinel.rules.lint.checks import RULE_CHECKS, SET_CHECKS
 from sentinel.rules.lint.codes import Code, codes
 from sentinel.rules.lint.linter import lint
@@ -42,7 +43,8 @@ def problems(text: str | bytes, tests: str | None = None) -> tuple[Problem, ...]
     reading = read_rules([("page.yaml", text)])
     expected = expected_alerts("page.test.yaml", tests) if tests is not None else None
     beside = None if tests is None else {"page.yaml": expected}
-    return (*reading.problems, *lint(reading, beside).problems)
+    kept = [] if reading.errors else state_problems(reading.rules)
+    return (*reading.problems, *lint(reading, beside).problems, *kept)
 
 
 def loud(found: tuple[Problem, ...]) -> set[str]:

@@ -52,6 +52,7 @@ def test_the_carets_stand_under_what_is_odd() -> None:
         (["warning: not kl.ref <= 0.5"], {"single-spike"}),
         (["warning: kl.ref > 0.5 and median(kl.ref, 5 samples) > 0.3"], set()),
         (["warning: kl.ref > 0.5 and step > 20"], {"single-spike"}),
+        (["warning: kl.ref > 0.5 and phase == late"], {"single-spike"}),
         (["critical: nonfinite(*)"], set()),
         (["critical: gpu.xid > 0"], set()),
         (["warning: share(kl.ref > 0.1, 5 samples) >= 60%"], set()),
@@ -85,6 +86,29 @@ def test_the_carets_stand_under_what_is_odd() -> None:
 )  # fmt: skip
 def test_what_is_found_and_what_is_not(lines: list[str], codes: set[str]) -> None:
     assert found(*lines) == codes
+
+
+def test_overrides_are_linted_as_the_rules_that_they_make() -> None:
+    overrides = [
+        "overrides:",
+        "  - {where: {team: a}, warning: clip_frac < 0}",
+        "  - {where: {team: b}, warning: kl.ref > 9}",
+        "  - {where: {team: c}, for: 9 samples}",
+        "  - {where: {team: d}, enabled: false}",
+    ]
+    lines = ["warning: drop(median(kl.ref, 5 samples), 8 samples) > 30%", "for: 2 samples", *overrides]
+    told = [one for one in report("rules:\n" + rule(*lines)).problems if one.severity != "info"]
+    marked = [(one.code, one.line, one.excerpt[one.column - 1 : one.column - 1 + one.width]) for one in told]
+    assert marked == [("never-fires", 7, "clip_frac < 0"), ("for-outlasts-window", 9, "where")]
+    allowed = report("rules:\n" + rule(*lines, "allow: {never-fires: x, for-outlasts-window: y}"))
+    assert {one.problem.code for one in allowed.allowed} == {"never-fires", "for-outlasts-window"}
+
+
+def test_a_variable_s_use_is_what_is_marked() -> None:
+    text = "vars: {low: 0}\nrules:\n" + rule("warning: kl.ref > 1 or clip_frac < vars.low", "for: 3 steps")
+    (problem,) = [one for one in report(text).problems if one.severity != "info"]
+    marked = problem.excerpt[problem.column - 1 : problem.column - 1 + problem.width]
+    assert (problem.code, marked) == ("redundant-part", "clip_frac < vars.low")
 
 
 def test_two_rules_with_one_condition_are_told_across_files() -> None:

@@ -107,6 +107,7 @@ def test_what_is_implied_holds_where_the_other_does(one: Node, two: Node, at: di
         "not (gpu.util <= 100%)",
         "kl.ref == 2 and kl.ref != 2",
         "nonfinite(kl.ref) and not nonfinite(kl.ref)",
+        "phase == late and phase != late",
     ],
 )
 def test_what_cannot_hold(text: str) -> None:
@@ -117,6 +118,7 @@ def test_what_cannot_hold(text: str) -> None:
     "text",
     [
         "kl.ref < 0",
+        "phase == late and kl.ref > 1",
         "clip_frac >= 1",
         "sum(clip_frac, 5 steps) > 4",
         "drop(reward.mean, 10 steps) > 120%",

@@ -14,7 +14,7 @@ def duplicate_condition(subjects: Sequence[Subject]) -> Iterator[tuple[Subject, 
     for subject in subjects:
         rule = subject.rule
         for severity, condition in rule.conditions:
-            asked = (str(condition), str(rule.hold), rule.after, tuple(sorted(rule.where.items())))
+            asked = (str(condition), str(rule.hold), rule.after, rule.phases, tuple(sorted(rule.where.items())))
             first = seen.setdefault(asked, subject)
             if first.rule.name != rule.name:
                 message = f"the rule '{first.rule.name}' has the same condition: one cause makes two alerts"

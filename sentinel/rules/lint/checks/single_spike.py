@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from enum import Enum
 
-from sentinel.rules.expression.nodes import Arithmetic, Call, Compare, Extent, Logic, Metric, Negative, Node, Not
+from sentinel.rules.expression.nodes import (
+    Arithmetic,
+    Call,
+    Compare,
+    Extent,
+    InPhase,
+    Logic,
+    Metric,
+    Negative,
+    Node,
+    Not,
+)
 from sentinel.rules.lint.checks.for_outlasts_window import longer
 from sentinel.rules.lint.finding import Finding
 from sentinel.rules.lint.subject import Subject
@@ -67,6 +78,8 @@ class _Reader:
                 above = (op[0] == ">") is holds
                 kinds = {self.quantity(left, above), self.quantity(right, not above)}
                 return max(kinds, key=lambda kind: kind.value)
+            case InPhase():
+                return _Kind.NEUTRAL
             case _:
                 return _Kind.STEADY
 
