@@ -95,10 +95,12 @@ def test_overrides_are_linted_as_the_rules_that_they_make() -> None:
         "  - {where: {team: b}, warning: kl.ref > 9}",
         "  - {where: {team: c}, for: 9 samples}",
         "  - {where: {team: d}, enabled: false}",
+        "  - {where: {team: e}, critical: 'drop(median(kl.ref, 5 samples), 8 samples) > 20%'}",
     ]
     lines = ["warning: drop(median(kl.ref, 5 samples), 8 samples) > 30%", "for: 2 samples", *overrides]
     told = [one for one in report("rules:\n" + rule(*lines)).problems if one.severity != "info"]
     marked = [(one.code, one.line, one.excerpt[one.column - 1 : one.column - 1 + one.width]) for one in told]
+    assert marked.pop() == ("threshold-order", 11, "'drop(median(kl.ref, 5 samples), 8 samples) > 20%'")
     assert marked == [("never-fires", 7, "clip_frac < 0"), ("for-outlasts-window", 9, "where")]
     allowed = report("rules:\n" + rule(*lines, "allow: {never-fires: x, for-outlasts-window: y}"))
     assert {one.problem.code for one in allowed.allowed} == {"never-fires", "for-outlasts-window"}
