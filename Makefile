@@ -41,7 +41,7 @@ layers: venv
 	$(BIN)/lint-imports
 
 rules-check: venv
-	$(BIN)/sentinel rules validate rules
+	$(BIN)/sentinel rules validate rules --strict
 	$(BIN)/sentinel rules test rules
 
 # A checker that is not on this machine is named and skipped; with CI=true it is a failure.

@@ -51,6 +51,15 @@ def recording_path(name: str) -> Path:
     raise UsageError(f"the recording {name} is missing. Install sentinel again.")
 
 
+def check_page(code: str) -> str:
+    """The page of a code that `sentinel rules validate` can say, in Markdown. Raises UsageError when it is missing."""
+    package = Path(__file__).parent
+    for folder in (package / "checks", package.parent / "docs" / "checks"):
+        if (folder / f"{code}.md").is_file():
+            return (folder / f"{code}.md").read_text("utf-8")
+    raise UsageError(f"the page {code}.md is missing. Install sentinel again.")
+
+
 def rule_files(paths: Sequence[str | Path]) -> list[Path]:
     """The rule files that paths stand for, each once, in order.
 

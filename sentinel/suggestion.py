@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable
 
 
-def closest(word: str, known: Iterable[str]) -> str:
-    """`did you mean 'x'?`, or nothing when no known word is near."""
-    near = difflib.get_close_matches(word[:80], sorted(known), n=1, cutoff=0.6)
-    return f"did you mean '{near[0]}'?" if near else ""
+def closest(word: str, known: Iterable[str], *, near: float = 0.6) -> str:
+    """`did you mean 'x'?`, or nothing when no known word is as like as `near`, of 1."""
+    found = difflib.get_close_matches(word[:80], sorted(known), n=1, cutoff=near)
+    return f"did you mean '{found[0]}'?" if found else ""

@@ -15,11 +15,11 @@ from sentinel.errors import Problem
 
 JSON_VERSION = 1
 
-_COLORS = {"error": "red", "warning": "yellow"}
+_COLORS = {"error": "red", "warning": "yellow", "info": "cyan"}
 
 
-def text_of_problem(problem: Problem) -> str:
-    """`file:line:column: error[code]: message`, the line, carets under the fault, the remedy."""
+def text_of_problem(problem: Problem, page: str = "") -> str:
+    """`file:line:column: error[code]: message`, the line, carets under the fault, the remedy, the address of a page."""
     color = _COLORS.get(problem.severity, "red")
     mark = click.style(f"{problem.severity}[{problem.code}]", fg=color, bold=True)
     lines = [f"{clean(problem.place)}: {mark}: {clean(problem.message)}"]
@@ -31,6 +31,8 @@ def text_of_problem(problem: Problem) -> str:
         lines.append(f" {gutter} | {before}{click.style('^' * problem.width, fg=color, bold=True)}")
     if problem.hint:
         lines.append(f"   = {clean(problem.hint)}")
+    if page:
+        lines.append(f"   = see: {page}")
     return "\n".join(lines)
 
 
@@ -46,64 +48,6 @@ def json_of_problem(problem: Problem) -> dict[str, Any]:
         "message": problem.message,
         "hint": problem.hint,
     }
-
-
-def github_of_problem(problem: Problem) -> str:
-    """One workflow command, which GitHub shows beside the line."""
-    facts = {"file": problem.path, "title": problem.code}
-    if problem.line:
-        last = problem.column + problem.width - 1
-        facts |= {"line": str(problem.line), "col": str(problem.column), "endColumn": str(last)}
-    inside = ",".join(f"{key}={_escaped(value, ':,')}" for key, value in facts.items())
-    text = f"{problem.message} ({problem.hint})" if problem.hint else problem.message
-    return f"::{'warning' if problem.severity == 'warning' else 'error'} {inside}::{_escaped(text, '')}"
-
-
-def sarif_of_problems(problems: Sequence[Problem], version: str) -> dict[str, Any]:
-    """A SARIF 2.1.0 log with one run."""
-    codes = sorted({problem.code for problem in problems})
-    return {
-        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-        "version": "2.1.0",
-        "runs": [
-            {
-                "tool": {"driver": {"name": "sentinel", "version": version, "rules": [{"id": code} for code in codes]}},
-                "columnKind": "unicodeCodePoints",
-                "results": [_sarif_result(problem, codes.index(problem.code)) for problem in problems],
-            }
-        ],
-    }
-
-
-def _sarif_result(problem: Problem, index: int) -> dict[str, Any]:
-    where: dict[str, Any] = {"artifactLocation": {"uri": _uri(problem.path)}}
-    if problem.line:
-        where["region"] = {
-            "startLine": problem.line,
-            "startColumn": problem.column,
-            "endColumn": problem.column + problem.width,
-        }
-    text = f"{problem.message} ({problem.hint})" if problem.hint else problem.message
-    return {
-        "ruleId": problem.code,
-        "ruleIndex": index,
-        "level": "warning" if problem.severity == "warning" else "error",
-        "message": {"text": text},
-        "locations": [{"physicalLocation": where}],
-    }
-
-
-def _uri(path: str) -> str:
-    from urllib.parse import quote
-
-    return f"file://{quote(path)}" if path.startswith("/") else quote(path)
-
-
-def _escaped(text: str, also: str) -> str:
-    """As workflow commands want it: percent, line ends, and in properties colon and comma."""
-    for character in "%\r\n" + also:
-        text = text.replace(character, f"%{ord(character):02X}")
-    return text
 
 
 def clean(text: str, *, tabs: bool = False, newlines: bool = False) -> str:

@@ -10,33 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sentinel import __version__
-from sentinel.cli.output import (
-    JSON_VERSION,
-    clean,
-    counted,
-    github_of_problem,
-    json_of_problem,
-    print_json,
-    sarif_of_problems,
-    text_of_problem,
-)
+from sentinel.cli.output import JSON_VERSION, clean, print_json, table
 from sentinel.cli.rules_diff import diff
 from sentinel.cli.rules_test import test_
-from sentinel.errors import Problem
-from sentinel.resources import (
-    PACKS,
-    Source,
-    pack_groups,
-    pack_path,
-    packs_dir,
-    read_source,
-    read_sources,
-    rule_files,
-)
-from sentinel.rules.footprint import MAX_STATE, state_problems
-from sentinel.rules.loader import load_rules, read_rules
+from sentinel.errors import UsageError
+from sentinel.resources import PACKS, check_page, pack_groups, pack_path, packs_dir, read_sources, rule_files
+from sentinel.rules.footprint import MAX_STATE
+from sentinel.rules.loader import load_rules
 from sentinel.severity import SEVERITIES
+from sentinel.suggestion import closest
 
 if TYPE_CHECKING:
     from sentinel.rules.model import Override, Rule
@@ -60,6 +42,9 @@ rules.add_command(diff)
     default="text",
     help="text, json, workflow commands for GitHub, or SARIF 2.1.0.",
 )
+@click.option("--strict", is_flag=True, help="Warnings count as findings: exit 1.")
+@click.option("--info", is_flag=True, help="Show remarks too.")
+@click.option("--docs-url", default="", help="Where docs/checks is served, for the links in SARIF.")
 @click.option(
     "--max-state",
     type=click.FloatRange(min=0, min_open=True),
@@ -67,50 +52,42 @@ rules.add_command(diff)
     show_default=True,
     help="MiB that the rules may keep of each run.",
 )
-def validate(paths: tuple[Path, ...], output: str, max_state: float) -> None:
-    """Find everything that is wrong in rule files, folders of them, or the shipped packs.
+def validate(paths: tuple[Path, ...], output: str, strict: bool, info: bool, docs_url: str, max_state: float) -> None:
+    """Find everything that is wrong or odd in rule files, folders of them, or the shipped packs.
 
-    Files that are named together are checked as rules in force together: a name may stand once in all of them.
-    Exits 0 when they can be used, 1 when not, 2 when one cannot be read. Warnings alone exit 0.
+    Files that are named together are checked as rules in force together: a name may stand once in all of them. Each
+    code has a page: `sentinel rules checks CODE`. Exits 0 when the rules can be used, 1 when not, 2 when a file cannot
+    be read. Warnings alone exit 0, or 1 with --strict.
     """
-    readings = [read_rules(sources) for sources in _groups(paths)]
-    problems = [problem for reading in readings for problem in reading.problems]
-    problems += [
-        problem for reading in readings if not reading.errors for problem in state_problems(reading.rules, max_state)
-    ]
-    errors = [problem for problem in problems if problem.severity == "error"]
-    count = sum(len(reading.rules) for reading in readings)
-    match output:
-        case "json":
-            # {"version": 1, "ok": bool, "rules": how many could be understood, "problems": [json_of_problem...]}
-            listed = [json_of_problem(problem) for problem in problems]
-            print_json({"version": JSON_VERSION, "ok": not errors, "rules": count, "problems": listed})
-        case "sarif":
-            print_json(sarif_of_problems(problems, __version__))
-        case "github":
-            for problem in problems:
-                click.echo(github_of_problem(problem))
-        case _:
-            click.echo(_report(problems, errors, count))
-    if errors:
+    from sentinel.cli.validate import find, show
+
+    findings = find(_groups(paths), max_state)
+    show(findings, output, info=info, docs_url=docs_url)
+    if findings.of("error", "warning") if strict else findings.of("error"):
         raise click.exceptions.Exit(1)
 
 
-def _report(problems: Sequence[Problem], errors: Sequence[Problem], count: int) -> str:
-    lines = [f"{text_of_problem(problem)}\n" for problem in problems]
-    warnings = len(problems) - len(errors)
-    found = [counted(len(errors), "error")] if errors else []
-    found += [counted(warnings, "warning")] if warnings else []
-    lines.append(", ".join(found) if errors else ", ".join([f"{counted(count, 'rule')} can be used", *found]))
-    return "\n".join(lines)
+@rules.command()
+@click.argument("code", required=False)
+def checks(code: str | None) -> None:
+    """List what validate can find, or show the page of one CODE: why it matters, an example, the mended rule."""
+    from sentinel.rules.lint.codes import codes
+
+    if code is None:
+        rows = [["code", "severity", "it says"], *([one.name, one.severity, one.meaning] for one in codes().values())]
+        click.echo(table(rows))
+    elif code in codes():
+        click.echo(check_page(code), nl=False)
+    else:
+        hint = closest(code, codes()) or "`sentinel rules checks` lists them"
+        raise UsageError(f"there is no check '{clean(code)}'. {hint}")
 
 
-def _groups(paths: Sequence[Path]) -> list[list[Source]]:
+def _groups(paths: Sequence[Path]) -> list[list[Path]]:
     """The files that are named, as one set of rules. Shipped packs are several sets: some stand alone."""
     if paths and not all(path.is_dir() and path.resolve() == packs_dir().resolve() for path in paths):
-        return [read_sources(paths)]
-    files = rule_files(paths) if paths else [pack_path(name) for name in PACKS]
-    return [[read_source(file) for file in group] for group in pack_groups(files)]
+        return [rule_files(paths)]
+    return pack_groups(rule_files(paths) if paths else [pack_path(name) for name in PACKS])
 
 
 @rules.command("list")
@@ -118,7 +95,7 @@ def _groups(paths: Sequence[Path]) -> list[list[Source]]:
 @click.option("--output", type=click.Choice(["text", "json"]), default="text")
 def list_(paths: tuple[Path, ...], output: str) -> None:
     """List rules: name, symptom, conditions by severity, how long they must hold."""
-    found = [rule for sources in _groups(paths) for rule in load_rules(sources)]
+    found = [rule for files in _groups(paths) for rule in load_rules(read_sources(files))]
     if output == "json":
         # {"version": 1, "rules": [{name, symptom, conditions: {severity: text}, for, keep_firing_for, until, after,
         #  phase: [name...], where, taints, summary, runbook, source, overrides: [{where, enabled, source, and of the

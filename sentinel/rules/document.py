@@ -28,6 +28,7 @@ from sentinel.metrics import default as default_dictionary
 from sentinel.rules.expression.check import compile_text
 from sentinel.rules.expression.nodes import Extent, Node
 from sentinel.rules.expression.parse import ExpressionError, Fault, Literal, parse_extent, parse_literal
+from sentinel.rules.lint.codes import codes
 from sentinel.rules.symptoms import symptoms
 from sentinel.rules.template import TemplateError, parse_template
 from sentinel.rules.variables import NAME_PATTERN as VARIABLE_PATTERN
@@ -87,7 +88,10 @@ def _name(text: str, dictionary: Dictionary, variables: Mapping[str, Literal]) -
 def _symptom(text: str, dictionary: Dictionary, variables: Mapping[str, Literal]) -> str:
     if text in symptoms():
         return text
-    hint = closest(text, symptoms()) or "`sentinel rules schema` lists them"
+    # Half a word that fits says more than letters that are alike: reward-collapse is no reward-noise.
+    kin = [name for name in symptoms() if name.partition("-")[0] == text.partition("-")[0]]
+    hint = closest(text, symptoms(), near=0.85) or (f"there are: {', '.join(kin)}" if kin else "")
+    hint = hint or closest(text, symptoms()) or "`sentinel rules schema` lists them"
     raise PydanticCustomError("unknown-symptom", "there is no such symptom", {"hint": hint})
 
 
@@ -120,19 +124,31 @@ def _phases(given: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
 
 
+_SYMPTOM = {"enum": list(symptoms()), "enumDescriptions": [symptom.meaning for symptom in symptoms().values()]}
 _CONDITION = {"minLength": 1, "maxLength": 1000, "examples": ["kl.ref > 0.5"]}
-_EXTENT = {"examples": ["3 steps", "3 samples", "5m", "vars.patience"]}
+_ALLOW = {
+    "type": "object",
+    "propertyNames": {"enum": [code.name for code in codes().values() if code.kind == "check"]},
+    "additionalProperties": {"type": "string", "minLength": 1},
+    "examples": [{"single-spike": "one value that is not a number is enough"}],
+}
+_EXTENT = {
+    "pattern": r"^\s*([0-9]+\s*(steps?|samples?)|[0-9]+(\.[0-9]+)?(ms|s|m|h|d)|vars\.[A-Za-z0-9_]+)\s*$",
+    "examples": ["3 steps", "3 samples", "5m", "vars.patience"],
+}
+_STEPS = {"pattern": r"^\s*([0-9]+\s*steps?|vars\.[A-Za-z0-9_]+)\s*$", "examples": ["50 steps"]}
 _PHASE_NAME = {"type": "string", "minLength": 1, "maxLength": 200, "examples": ["early", "middle", "late"]}
 _PHASES = {"anyOf": [_PHASE_NAME, {"type": "array", "items": _PHASE_NAME, "minItems": 1}]}
 
-Name = Annotated[str, _Parsed(_name, {"pattern": f"^{NAME_PATTERN}$"})]
-SymptomName = Annotated[str, _Parsed(_symptom, {"enum": list(symptoms())})]
+Name = Annotated[str, _Parsed(_name, {"pattern": f"^{NAME_PATTERN}$", "examples": ["kl-high"]})]
+SymptomName = Annotated[str, _Parsed(_symptom, _SYMPTOM)]
 Condition = Annotated[Node, _Parsed(compile_text, _CONDITION)]
 Length = Annotated[Extent, _Parsed(_extent, _EXTENT)]
-Steps = Annotated[int, _Parsed(_steps, {"examples": ["50 steps"]})]
-Summary = Annotated[str, _Parsed(_summary, {"maxLength": 500})]
+Steps = Annotated[int, _Parsed(_steps, _STEPS)]
+Summary = Annotated[str, _Parsed(_summary, {"maxLength": 500, "examples": [DEFAULT_SUMMARY]})]
 Variable = Annotated[Literal, _Parsed(_variable, {"type": ["string", "number"], "examples": [0.5, "20%", "3 steps"]})]
 Phases = Annotated[tuple[str, ...], BeforeValidator(_phases), WithJsonSchema(_PHASES)]
+Allow = Annotated[dict[str, str], WithJsonSchema(_ALLOW)]
 
 
 def _known_framework(where: dict[str, str]) -> dict[str, str]:
@@ -203,11 +219,13 @@ class RuleDocument(_Strict):
     overrides: list[OverrideDocument] = Field(
         default=[], description="What the rule is for some runs. The first that matches a run's labels counts."
     )
+    allow: Allow = Field(default={}, description="Checks that the rule may trip, each with the reason why.")
 
 
 class RuleFile(_Strict):
     """A file of alerting rules."""
 
+    allow: Allow = Field(default={}, description="Checks that each rule of the file may trip, with the reason why.")
     vars: dict[str, Variable] = Field(
         default={},
         description="Numbers that the rules share: vars.NAME in a condition, a window, for, keep_firing_for, after.",

@@ -5,9 +5,8 @@ Everything that is wrong in all files is found in one go: a person mends a file 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 from pydantic import ValidationError
@@ -18,7 +17,7 @@ from sentinel.metrics import Dictionary
 from sentinel.metrics import default as default_dictionary
 from sentinel.rules.alert_names import unknown_alerts
 from sentinel.rules.document import RuleDocument, RuleFile
-from sentinel.rules.expression.nodes import Compare, Node, Number
+from sentinel.rules.expression.nodes import Node
 from sentinel.rules.model import Rule, RuleSet, Runbook
 from sentinel.rules.overrides import override_problems, resolve
 from sentinel.rules.symptoms import symptoms
@@ -27,11 +26,27 @@ from sentinel.severity import SEVERITIES, Severity
 
 
 @dataclass(frozen=True, slots=True)
+class RuleText:
+    """A rule beside its text, for those who judge what was written.
+
+    `loc`: the way to it in `document`. `allow`: check → why the rule may do what it warns of; `file_allow` is said for
+    all rules of the file.
+    """
+
+    rule: Rule
+    document: Document
+    loc: Loc
+    allow: Mapping[str, str]
+    file_allow: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
-    """What files gave: the rules that could be understood, and all problems (warnings too) in file order."""
+    """What files gave: the rules that could be understood, all problems in file order, and where each rule stands."""
 
     rules: RuleSet
     problems: tuple[Problem, ...]
+    texts: tuple[RuleText, ...] = ()
 
     @property
     def errors(self) -> list[Problem]:
@@ -54,6 +69,7 @@ def read_rules(sources: Sequence[tuple[str, bytes | str]], dictionary: Dictionar
     """Like `load_rules`, but never raises: rules and problems side by side, for those who show both."""
     dictionary = dictionary or default_dictionary()
     rules: list[Rule] = []
+    texts: list[RuleText] = []
     problems: list[Problem] = []
     places: dict[str, str] = {}
     entries: list[tuple[RuleDocument, int, Document]] = []
@@ -82,11 +98,8 @@ def read_rules(sources: Sequence[tuple[str, bytes | str]], dictionary: Dictionar
                 rule = _rule(entry, index, document)
                 rules.append(rule)
                 entries.append((entry, index, document))
-                found += _order_problems(rule, ("rules", index), document)
+                texts.append(RuleText(rule, document, ("rules", index), entry.allow, file.allow))
                 found += override_problems(entry, rule, index, document)
-                for at, override in enumerate(rule.overrides):
-                    if override.rule is not None and set(override.changes) & set(SEVERITIES):
-                        found += _order_problems(override.rule, ("rules", index, "overrides", at), document)
         # What YAML itself faults on a line explains whatever else is wrong there.
         faulted = {problem.line for problem in unreadable}
         told = {*unreadable, *(problem for problem in found if problem.line not in faulted)}
@@ -96,7 +109,7 @@ def read_rules(sources: Sequence[tuple[str, bytes | str]], dictionary: Dictionar
     if unknown:
         order = {path: at for at, (path, _) in enumerate(sources)}
         problems = sorted([*problems, *unknown], key=lambda found: (order[found.path], found.line, found.column))
-    return Reading(RuleSet(tuple(rules)), tuple(problems))
+    return Reading(RuleSet(tuple(rules)), tuple(problems), tuple(texts))
 
 
 def _rule(entry: RuleDocument, index: int, document: Document) -> Rule:
@@ -177,28 +190,3 @@ def _entries(document: Document) -> list[tuple[int, dict[str, Any]]]:
         for index, entry in enumerate(rules if isinstance(rules, list) else ())
         if isinstance(entry, dict)
     ]
-
-
-def _order_problems(rule: Rule, loc: Loc, document: Document) -> list[Problem]:
-    """A warning where a more severe threshold is passed first: the milder severity can then never be seen."""
-    found = []
-    for (milder, first), (severer, second) in pairwise(rule.conditions):
-        if _passed_before(second, first):
-            place = document.place((*loc, severer))
-            message = f"{severer} is reached before {milder}: {second} is the wider condition, or the same"
-            hint = f"{milder} will never be seen: exchange the thresholds"
-            found.append(document.problem(place, "threshold-order", message, hint, severity="warning"))
-    return found
-
-
-def _passed_before(condition: Node, other: Node) -> bool:
-    """Whether `condition` holds wherever `other` does, as far as thresholds on one and the same quantity tell."""
-    if not (isinstance(condition, Compare) and isinstance(other, Compare) and condition.left == other.left):
-        return False
-    if not (isinstance(condition.right, Number) and isinstance(other.right, Number)):
-        return False
-    if condition.op[0] != other.op[0]:
-        return False
-    if condition.op[0] == ">":
-        return condition.right.value <= other.right.value
-    return condition.op[0] == "<" and condition.right.value >= other.right.value

@@ -11,7 +11,6 @@ import pytest
 from click.testing import CliRunner, Result
 
 from sentinel.cli.main import main
-from sentinel.resources import PACKS, TOGETHER
 
 GOOD = "rules:\n  - alert: kl-high\n    symptom: kl-high\n    warning: kl.ref > 0.1\n    for: 3 steps\n"
 BAD = "rules:\n  - alert: kl-high\n    symptom: kl-hgh\n    warning: mean(kl.rf, 3 steps) > 1\n"
@@ -28,114 +27,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "good.yaml").write_text(GOOD)
     (tmp_path / "bad.yaml").write_text(BAD)
     return tmp_path
-
-
-def test_good_rules_exit_0(folder: Path) -> None:
-    result = sentinel("rules", "validate", "good.yaml")
-    assert (result.exit_code, result.output) == (0, "1 rule can be used\n")
-
-
-def test_every_error_is_shown_with_line_carets_and_remedy(folder: Path) -> None:
-    result = sentinel("rules", "validate", "bad.yaml")
-    assert result.exit_code == 1
-    assert result.output == (
-        "bad.yaml:3:14: error[unknown-symptom]: there is no such symptom\n"
-        " 3 |     symptom: kl-hgh\n"
-        "   |              ^^^^^^\n"
-        "   = did you mean 'kl-high'?\n"
-        "\n"
-        "bad.yaml:4:19: error[unknown-metric]: there is no metric 'kl.rf' in the dictionary\n"
-        " 4 |     warning: mean(kl.rf, 3 steps) > 1\n"
-        "   |                   ^^^^^\n"
-        "   = did you mean 'kl.ref'? A trainer's own key goes in backticks: `kl.rf`\n"
-        "\n"
-        "2 errors\n"
-    )
-
-
-def test_a_warning_alone_exits_0(folder: Path) -> None:
-    (folder / "good.yaml").write_text(GOOD + "    critical: kl.ref > 0.1\n")
-    result = sentinel("rules", "validate", "good.yaml")
-    assert result.exit_code == 0
-    assert "warning[threshold-order]" in result.output
-    assert result.output.endswith("1 rule can be used, 1 warning\n")
-
-
-def test_a_folder_stands_for_its_rule_files_and_not_its_tests(folder: Path) -> None:
-    (folder / "bad.yaml").unlink()
-    (folder / "good.test.yaml").write_text(TESTS)
-    assert sentinel("rules", "validate", ".").output == "1 rule can be used\n"
-
-
-def test_files_that_are_named_together_share_one_set_of_names(folder: Path) -> None:
-    (folder / "again.yaml").write_text(GOOD)
-    result = sentinel("rules", "validate", "good.yaml", "again.yaml")
-    assert result.exit_code == 1
-    assert "again.yaml:2:12: error[duplicate-alert]" in result.output
-    assert "it stands at good.yaml:2" in result.output
-
-
-def test_shipped_packs_that_stand_alone_may_share_names(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    packs = folder / "packs"
-    packs.mkdir()
-    for name in PACKS:
-        rules = GOOD.replace("alert: kl-high", f"alert: {name}") if name in TOGETHER and name != "grpo" else GOOD
-        (packs / f"{name}.yaml").write_text(rules)
-    monkeypatch.setattr("sentinel.cli.rules.packs_dir", lambda: packs)
-    monkeypatch.setattr("sentinel.resources.packs_dir", lambda: packs)
-    for arguments in ([], ["packs"]):
-        result = sentinel("rules", "validate", *arguments)
-        assert (result.exit_code, result.output) == (0, f"{len(PACKS)} rules can be used\n")
-    assert sentinel("rules", "validate", "packs/grpo.yaml", "packs/classic.yaml").exit_code == 1
-    (packs / "infra.yaml").write_text(GOOD)
-    assert "error[duplicate-alert]" in sentinel("rules", "validate", "packs").output
-
-
-@pytest.mark.parametrize("paths", [["nowhere.yaml"], ["good.yaml", "nowhere.yaml"], ["empty"]])
-def test_a_path_that_cannot_be_read_exits_2(folder: Path, paths: list[str]) -> None:
-    (folder / "empty").mkdir()
-    result = sentinel("rules", "validate", *paths)
-    assert result.exit_code == 2
-    assert result.stdout == ""
-    assert result.stderr.startswith("sentinel: no ")
-
-
-def test_json_lists_every_problem(folder: Path) -> None:
-    result = sentinel("rules", "validate", "bad.yaml", "--output", "json")
-    assert result.exit_code == 1
-    found = json.loads(result.stdout)
-    assert (found["version"], found["ok"], found["rules"]) == (1, False, 0)
-    assert [(p["path"], p["line"], p["column"], p["width"], p["code"]) for p in found["problems"]] == [
-        ("bad.yaml", 3, 14, 6, "unknown-symptom"),
-        ("bad.yaml", 4, 19, 5, "unknown-metric"),
-    ]
-
-
-def test_github_gets_workflow_commands(folder: Path) -> None:
-    first, _ = sentinel("rules", "validate", "bad.yaml", "--output", "github").stdout.splitlines()
-    assert first == (
-        "::error file=bad.yaml,title=unknown-symptom,line=3,col=14,endColumn=19"
-        "::there is no such symptom (did you mean 'kl-high'?)"
-    )
-
-
-def test_sarif_names_tool_rules_and_regions(folder: Path) -> None:
-    log = json.loads(sentinel("rules", "validate", "bad.yaml", "--output", "sarif").stdout)
-    (run,) = log["runs"]
-    assert log["version"] == "2.1.0"
-    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["unknown-metric", "unknown-symptom"]
-    first = run["results"][0]
-    assert (first["ruleId"], first["ruleIndex"], first["level"]) == ("unknown-symptom", 1, "error")
-    assert first["locations"][0]["physicalLocation"] == {
-        "artifactLocation": {"uri": "bad.yaml"},
-        "region": {"startLine": 3, "startColumn": 14, "endColumn": 20},
-    }
-
-
-def test_a_file_with_control_characters_cannot_move_the_cursor(folder: Path) -> None:
-    (folder / "bad.yaml").write_text('rules:\n  - alert: "\\e[2Jx"\n')
-    output = sentinel("rules", "validate", "bad.yaml").output
-    assert "\x1b" not in output
 
 
 def test_rules_are_listed(folder: Path) -> None:

@@ -109,7 +109,6 @@ def test_a_rule_that_is_off_for_a_run_is_not_among_those_that_cannot_be_evaluate
         ("{where: {team: a}, warning: kl.ref > 3, enabled: false}", "idle-override"),
         ("{where: {team: math, model: big}, warning: kl.ref > 3}", "shadowed-override"),
         ("{where: {team: math}, enabled: false}", "shadowed-override"),
-        ("{where: {team: a}, warning: kl.ref > 7}", "threshold-order"),
         ("{where: {kind: b}, warning: kl.ref > 3}", "shadowed-override"),
     ],
 )

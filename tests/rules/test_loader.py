@@ -10,6 +10,7 @@ from sentinel.errors import Problem, RuleError
 from sentinel.metrics import default
 from sentinel.rules.document import DEFAULT_SUMMARY, json_schema
 from sentinel.rules.expression.nodes import Extent
+from sentinel.rules.lint.linter import lint
 from sentinel.rules.loader import load_rules, read_rules
 from sentinel.rules.symptoms import symptoms
 from sentinel.stats.window import Axis
@@ -217,8 +218,9 @@ def test_a_name_may_stand_once_in_all_files() -> None:
 def test_thresholds_in_the_wrong_order_are_a_warning(warning: str, critical: str, warned: bool) -> None:
     reading = read_rules([("x", RULE.replace("kl.ref > 0.1", f"{warning}\n    critical: {critical}"))])
     assert len(reading.rules) == 1
-    assert [(p.code, p.severity, p.line) for p in reading.problems] == [("threshold-order", "warning", 5)] * warned
     assert reading.errors == []
+    told = [(p.code, p.severity, p.line) for p in lint(reading).problems if p.code == "threshold-order"]
+    assert told == [("threshold-order", "warning", 5)] * warned
 
 
 def test_the_schema_names_every_key_and_symptom() -> None:
@@ -229,7 +231,7 @@ def test_the_schema_names_every_key_and_symptom() -> None:
     )
     assert rule["properties"]["symptom"]["enum"] == list(symptoms())
     assert rule["additionalProperties"] is False
-    assert "null" not in str(rule)
+    assert "'null'" not in str(rule)
     assert set(schema["$defs"]["OverrideDocument"]["properties"]) == {
         *("where", "info", "warning", "critical", "for", "keep_firing_for", "until", "after", "taints", "summary"),
         "enabled",

@@ -61,7 +61,8 @@ def compile_text(text: str, dictionary: Dictionary, variables: Mapping[str, Lite
         # Stand-ins have no units to speak of, but a misspelled metric beside them is one all the same.
         checker = _Checker(dictionary)
         checker.visit(error.node)
-        names = [fault for fault in checker.faults if fault.code == "unknown-metric"]
+        told = {fault.start for fault in error.faults}
+        names = [fault for fault in checker.faults if fault.code == "unknown-metric" and fault.start not in told]
         raise ExpressionError(sorted([*error.faults, *names], key=lambda fault: fault.start)) from None
     return check_condition(node, dictionary)
 

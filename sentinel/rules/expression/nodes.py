@@ -257,10 +257,12 @@ def children(node: Node) -> tuple[Node, ...]:
 
 
 def walk(node: Node) -> Iterator[Node]:
-    """The node and all below it, parents first."""
-    yield node
-    for child in children(node):
-        yield from walk(child)
+    """The node and all below it, parents first, left to right."""
+    pending = [node]
+    while pending:
+        found = pending.pop()
+        yield found
+        pending.extend(reversed(children(found)))
 
 
 def identity(node: Node) -> str:

@@ -13,6 +13,7 @@ from typing import Any, cast
 
 from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
+from sentinel.rules.expression.elsewhere import meant_function
 from sentinel.rules.expression.nodes import (
     Alert,
     Arithmetic,
@@ -499,10 +500,13 @@ class _Builder(Transformer[Token, Any]):
         name: Token = parts[0]
         given = parts[1:-1]
         whole, at = _span(name, parts[-1]), _span(name, name)
-        stand_in = Number(0.0, span=whole)
+        # What stands in for the call is its first argument, so that a misspelled metric in it is told as well.
+        stand_in: Node = Number(0.0, span=whole)
+        if given and not isinstance(given[0], Extent | Duration) and not is_condition(given[0]):
+            stand_in = given[0]
         function = FUNCTIONS.get(str(name))
         if function is None:
-            hint = closest(str(name), set(FUNCTIONS)) or f"functions: {', '.join(sorted(FUNCTIONS))}"
+            hint = meant_function(str(name))
             self.fault(at, "unknown-function", f"there is no function '{name}'", hint)
             return stand_in
 

@@ -445,3 +445,18 @@ def test_what_cannot_be_asked_of_another_rule_or_run_is_told(text: str, under: s
     with pytest.raises(ExpressionError) as error:
         compile_text(text, default())
     assert [(text[fault.start : fault.end], fault.message) for fault in error.value.faults] == [(under, message)]
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("avg(kl.ref, 5 steps) > 1", "write mean(x, window)"),
+        ("max_over_time(kl.ref, 5 steps) > 1", "write max(x, window)"),
+        ("Increase(kl.ref, 5 steps) > 1", "write rise(x, window)"),
+        ("medain(kl.ref, 5 steps) > 1", "did you mean 'median'?"),
+    ],
+)
+def test_functions_of_other_languages_are_translated(text: str, hint: str) -> None:
+    with pytest.raises(ExpressionError) as caught:
+        parse_expression(text)
+    assert [(fault.code, fault.hint) for fault in caught.value.faults] == [("unknown-function", hint)]
