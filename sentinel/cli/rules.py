@@ -1,4 +1,4 @@
-"""`sentinel rules`: validate, test, diff, list, schema. None of them needs Redis, Slack or a secret."""
+"""`sentinel rules`: validate, test, diff, list, explain, schema. None of them needs Redis, Slack or a secret."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from sentinel.cli.output import (
     sarif_of_problems,
     text_of_problem,
 )
+from sentinel.cli.rule_story import explain
 from sentinel.cli.rules_diff import diff
 from sentinel.cli.rules_test import test_
 from sentinel.errors import Problem
@@ -46,10 +47,11 @@ _PATHS = click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 
 @click.group()
 def rules() -> None:
-    """Validate, test, compare and list rules."""
+    """Validate, test, compare, list and explain rules."""
 
 
 rules.add_command(diff)
+rules.add_command(explain)
 
 
 @rules.command()

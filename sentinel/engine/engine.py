@@ -424,7 +424,7 @@ class Engine:
     def _wake(self, run: RunState, hits: list[Hit] | None, time: float) -> list[Hit] | None:
         """Ask the instances that sleep while all values are numbers."""
         assert run.compiled is not None
-        reader = self._reader(run, time)
+        reader = self.reader(run, time)
         for index in run.compiled.dormant:
             instance = run.compiled.instances[index]
             truths = tuple(reader.truth(condition) for _, condition in instance.conditions)
@@ -509,7 +509,7 @@ class Engine:
         if level < 0:
             level = max((at for at, clock in enumerate(record.clocks) if clock.count), default=0)
         severity, condition = instance.conditions[level]
-        reader = self._reader(run, time)
+        reader = self.reader(run, time)
         decided = deciding(condition, reader)
         if state == "firing":
             breach = min((clock.step for clock in record.clocks if clock.count), default=run.step)
@@ -610,10 +610,14 @@ class Engine:
                         return when
         return breach_time
 
-    def _reader(self, run: RunState, time: float) -> Reader:
-        return Reader(
-            run.slots, run.bad, run.constants, run.phases, rel=run.rel, step=run.step, time=time, origin=run.origin
-        )
+    def reader(self, run: RunState, time: float, *, rel: int | None = None) -> Reader:
+        """What answers for the values of expressions over `run` at `time`; as of `rel`, steps after the attempt's
+        first, or else as of the newest one."""
+        if rel is None:
+            rel, step = run.rel, run.step
+        else:
+            step = run.first_step + rel
+        return Reader(run.slots, run.bad, run.constants, run.phases, rel=rel, step=step, time=time, origin=run.origin)
 
     def _end_all(self, run: RunState, state: AlertState, time: float) -> list[Transition]:
         """End every open alert without evidence of recovery. Pending ones end in silence."""
@@ -739,7 +743,7 @@ class Engine:
         assert run.compiled is not None
         # A hair past the moment, so that `age(x) > 5m` holds at five minutes and not at the next event.
         after = math.nextafter(due, math.inf)
-        reader = self._reader(run, after)
+        reader = self.reader(run, after)
         hits: list[Hit] = []
         for index, watched in run.compiled.timed:
             instance = run.compiled.instances[index]
@@ -772,7 +776,7 @@ class Engine:
         due = math.inf
         for key, wait in watched:
             since = run.slots[key].time
-            seconds = wait if isinstance(wait, float | int) else self._reader(run, run.time).number(wait)
+            seconds = wait if isinstance(wait, float | int) else self.reader(run, run.time).number(wait)
             due = self._sooner(run, due, (since if since == since else run.origin) + seconds)
         record, rule = run.records[index], run.compiled.instances[index].rule
         if record is not None:
@@ -834,7 +838,7 @@ class Engine:
     def reader(self, run_id: str) -> Reader:
         """What asks for the value of an expression of a run as of its newest event. KeyError for an unknown run."""
         run = self.runs[run_id]
-        return self._reader(run, run.time if run.timed else math.nan)
+        return self.reader(run, run.time if run.timed else math.nan)
 
     def active(self) -> Iterator[tuple[RunState, Instance, Record]]:
         """Every alert on record, pending ones included."""
@@ -848,12 +852,17 @@ class Engine:
         """The whole state. `restore` of it, under the same rules, goes on as if nothing had happened."""
         return codec.dump(self.runs.values())
 
-    def restore(self, data: bytes) -> None:
-        """Replace the state. Under other rules, what they share is kept. Raises SnapshotError and changes nothing."""
+    def restore(self, data: bytes, *, only: str | None = None) -> None:
+        """Replace the state. Under other rules, what they share is kept. Raises SnapshotError and changes nothing.
+
+        `only`: the one run to take up, for who wants to look at no other.
+        """
         runs: dict[str, RunState] = {}
         wakeups: list[tuple[float, str]] = []
         for saved in codec.load(data):
             run = saved.run
+            if only is not None and run.id != only:
+                continue
             runs[run.id] = run
             if run.names:
                 compiled = self.program.compiled(tuple(run.names.values()), run.facts())
