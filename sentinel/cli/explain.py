@@ -6,6 +6,7 @@ import asyncio
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import quote
 
 import click
 from rich.text import Text
@@ -140,7 +141,9 @@ def see(
     if not paths or (recording is None and url is None):
         settings, _ = load_settings(config)
         paths = paths or settings.rules
-        url = url or settings.redis.url or wire.default_url()
+        socket = settings.state_folder / wire.SOCKET
+        own = f"unix://{quote(str(socket))}" if config is not None and socket.exists() else None
+        url = url or settings.redis.url or own or wire.default_url()
     rules = load_rules(read_sources(paths), dictionary)
     if recording is None:
         if run is None:
@@ -243,7 +246,7 @@ def _state(standing: Standing) -> Text:
     if standing.state == "inactive" and standing.reason != "false":
         words = {"where": "not for it", "no-series": "not evaluable", "ended": "over"}
         return Text(words.get(standing.reason, standing.reason.replace("-", " ")), "magenta")
-    text = Text("quiet" if standing.state == "inactive" else standing.state, STATES[standing.state])
+    text = Text().append("quiet" if standing.state == "inactive" else standing.state, STATES[standing.state])
     if standing.severity is not None and standing.state == "firing":
         text.append(f" {standing.severity}", SEVERITIES[standing.severity])
     return text
@@ -267,9 +270,9 @@ def _explain(page: Page, sight: Sight, found: Sequence[Standing]) -> None:
 
 
 def _one(page: Page, sight: Sight, standing: Standing) -> None:
-    name = Text(standing.rule.name, "bold")
+    name = Text().append(standing.rule.name, "bold")
     if standing.labels:
-        name.append(f" {{{clean(_labels(standing))}}}", "not bold")
+        name.append(f" {{{clean(_labels(standing))}}}")
     page.line(name, " for ", _title(sight))
     page.line(_state(standing), ": ", standing.why)
     page.gap()
@@ -324,7 +327,8 @@ def _branch(finding: Finding, seen: set[str]) -> Branch:
             text, value = Text(_text(finding), style), Text(finding.note, "dim")
         case _:
             text = Text(_text(finding))
-            value = Text(shown(finding.value), "bold" if finding.value is not None else "magenta").append(unit, "dim")
+            value = Text().append(shown(finding.value), "bold" if finding.value is not None else "magenta")
+            value.append(unit, "dim")
             if finding.note:
                 value.append(f", {clean(finding.note)}", "dim")
     again = finding.text in seen and finding.kind not in ("and", "or", "not")

@@ -101,9 +101,12 @@ class Page:
         lines = []
         for at, text in enumerate(wrapped):
             text.rstrip()
-            head = branch.mark.copy() if at == 0 else Text()
-            head.pad_right(margin - len(head))
-            lines.append(head + Text(first if at == 0 else rest, guide) + text)
+            # Pieces are appended to an empty text, so that the style of none is that of the line.
+            line = Text()
+            if at == 0:
+                line.append_text(branch.mark)
+            line.append(" " * (margin - len(line)))
+            lines.append(line.append(first if at == 0 else rest, guide).append_text(text))
         if len(value):
             if beside:
                 gap = self.width - len(lines[0]) - len(value) if self.decorated else 2
@@ -111,7 +114,7 @@ class Page:
             else:
                 for text in value.wrap(self.console, max(room - 2, 16)):
                     text.rstrip()
-                    lines.append(Text(" " * margin) + Text(rest, guide) + Text("  ") + text)
+                    lines.append(Text(" " * margin).append(rest, guide).append("  ").append_text(text))
         for at, part in enumerate(branch.parts):
             last = at == len(branch.parts) - 1
             lines += self._lines(part, rest + ("└ " if last else "├ "), rest + ("  " if last else "│ "), margin)
@@ -119,6 +122,9 @@ class Page:
 
     def table(self, rows: Sequence[Sequence[Text]]) -> None:
         """Columns; the first row is the heading, the last column takes what room is left, and wraps on a terminal."""
+        # A column without an entry is left out.
+        kept = [at for at in range(len(rows[0])) if any(len(row[at]) for row in rows[1:])]
+        rows = [[row[at] for at in kept] for row in rows]
         widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]) - 1)]
         indent = sum(widths) + 2 * len(widths)
         for row in rows:

@@ -134,36 +134,43 @@ class _Search:
             if metric.name in self.keys
         ]
         self.most = _horizon(self.instance, run, self.trial)
+        self.severity: Severity = self.instance.conditions[0][0]
+        """Of the transition that met a goal last."""
 
     def ways(self, aim: Aim, state: str, severity: Severity) -> list[Prospect]:
         least = SEVERITIES.index(severity)
         rule, labels = self.instance.rule.name, dict(self.instance.labels)
 
         def goal(said: Transition) -> bool:
-            return (
+            reached = (
                 said.alert == rule
                 and said.labels == labels
                 and said.state == state
                 and (aim == "resolve" or SEVERITIES.index(said.severity) >= least)
             )
+            if reached:
+                self.severity = said.severity
+            return reached
 
         row = dict(self.trial.usual)
-        rows = self.trial.until(goal, row, self.most)
-        if rows is not None:
-            stay = self._prospect(aim, severity, (), rows, row)
+        if self.trial.until(goal, row, self.most) is not None:
+            stay = self._prospect(aim, goal, (), row)
             return [self._staying(goal, stay) or stay]
         for find in (self._special, self._single, self._climbing, self._joint):
-            found = find(aim, goal, severity)
+            found = find(aim, goal)
             if found:
                 return found
         return []
 
-    def _prospect(
-        self, aim: Aim, severity: Severity, changes: tuple[Change, ...], rows: int, row: Mapping[str, MetricValue]
-    ) -> Prospect:
+    def _prospect(self, aim: Aim, goal: Goal, changes: tuple[Change, ...], row: Mapping[str, MetricValue]) -> Prospect:
+        """Tried once more, as it will be told."""
+        moving = ("rising", "falling")
+        drift = {one.key: one.tried for one in changes if one.want in moving and one.tried is not None}
+        rows = self.trial.until(goal, row, self.most, drift=drift)
+        assert rows is not None
         pace = self.trial.pace
         seconds = None if pace.seconds is None else pace.seconds * rows
-        return Prospect(aim, severity, changes, rows, self.run.step + rows * pace.stride, seconds, dict(row))
+        return Prospect(aim, self.severity, changes, rows, self.run.step + rows * pace.stride, seconds, dict(row))
 
     # --- ways -----------------------------------------------------------------------------------------------
 
@@ -182,10 +189,10 @@ class _Search:
                 if self.trial.until(goal, {**stay.row, key: away}, stay.rows) is None:
                     change = self._bound(goal, metric, stay.row, away, here, stay.rows)
                     row = {**stay.row, key: change.tried}
-                    return self._prospect(stay.aim, stay.severity, (change,), stay.rows, row)
+                    return self._prospect(stay.aim, goal, (change,), row)
         return None
 
-    def _special(self, aim: Aim, goal: Goal, severity: Severity) -> list[Prospect]:
+    def _special(self, aim: Aim, goal: Goal) -> list[Prospect]:
         """A value that is none, and silence: of rules that ask for them."""
         for metric, want in _asked(self.instance, aim):
             key = self.keys.get(metric.name)
@@ -196,12 +203,11 @@ class _Search:
                 row[key] = math.nan
             else:
                 row.pop(key, None)
-            rows = self.trial.until(goal, row, self.most)
-            if rows is not None:
-                return [self._prospect(aim, severity, (Change(metric.name, key, want),), rows, row)]
+            if self.trial.until(goal, row, self.most) is not None:
+                return [self._prospect(aim, goal, (Change(metric.name, key, want),), row)]
         return []
 
-    def _single(self, aim: Aim, goal: Goal, severity: Severity) -> list[Prospect]:
+    def _single(self, aim: Aim, goal: Goal) -> list[Prospect]:
         """One metric moved: the soonest way, and the smallest move that does it at all."""
         found: list[Prospect] = []
         for metric in self.metrics:
@@ -218,19 +224,17 @@ class _Search:
                 there, rows = hit
                 least = self._bound(goal, metric, self.trial.usual, here, there, self.most)
                 row = {**self.trial.usual, key: least.tried}
-                needed = self.trial.until(goal, row, self.most)
-                assert needed is not None
-                mild = self._prospect(aim, severity, (least,), needed, row)
-                if needed > rows:
+                mild = self._prospect(aim, goal, (least,), row)
+                if mild.rows > rows:
                     quick = self._bound(goal, metric, self.trial.usual, here, there, rows)
                     soon = {**self.trial.usual, key: quick.tried}
-                    found.append(self._prospect(aim, severity, (quick,), rows, soon))
+                    found.append(self._prospect(aim, goal, (quick,), soon))
                 found.append(mild)
             if found:
                 return found
         return found
 
-    def _climbing(self, aim: Aim, goal: Goal, severity: Severity) -> list[Prospect]:
+    def _climbing(self, aim: Aim, goal: Goal) -> list[Prospect]:
         """One metric that moves on from value to value: what asks for a change each step is met by no level."""
         for metric in self.metrics:
             key = self.keys[metric.name]
@@ -248,7 +252,7 @@ class _Search:
                     unit = self.words.unit(metric)
                     slope = self._least_slope(goal, key, slope, rows)
                     change = Change(metric.name, key, "rising" if sign > 0 else "falling", slope, slope, unit)
-                    return [self._prospect(aim, severity, (change,), rows, self.trial.usual)]
+                    return [self._prospect(aim, goal, (change,), self.trial.usual)]
         return []
 
     def _least_slope(self, goal: Goal, key: str, slope: float, rows: int) -> float:
@@ -266,7 +270,7 @@ class _Search:
         low, high = self._range(metric)
         return low <= x <= high
 
-    def _joint(self, aim: Aim, goal: Goal, severity: Severity) -> list[Prospect]:
+    def _joint(self, aim: Aim, goal: Goal) -> list[Prospect]:
         """Several metrics moved together, each then taken back as far as it goes."""
         metrics = [one for one in self.metrics if self.trial.usual.get(self.keys[one.name]) is not None][:MOST_METRICS]
         if len(metrics) < 2:
@@ -295,7 +299,7 @@ class _Search:
                 change = self._bound(goal, metric, row, start, there, rows)
                 row[key] = change.tried
                 changes.append(change)
-            return [self._prospect(aim, severity, tuple(changes), rows, row)]
+            return [self._prospect(aim, goal, tuple(changes), row)]
         return []
 
     # --- bounds ---------------------------------------------------------------------------------------------
