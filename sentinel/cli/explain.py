@@ -157,7 +157,7 @@ def see(
             # A recording mostly holds one run, which need not be named.
             run, rule = None, run
         sight = look_at_recording(path, run, rules, dictionary, at=at, framework=framework)
-        if sight.run is not None and sight.last_step is None and at is not None and sight.first_step is not None:
+        if sight.last_step is None and at is not None and sight.first_step is not None:
             raise UsageError(f"the run begins at step {sight.first_step}, after step {at}")
     if sight.run is None:
         raise UsageError(_unknown_run(run or "", sight))
@@ -320,14 +320,16 @@ def _branch(finding: Finding, seen: set[str]) -> Branch:
         case "not":
             text, value = Text("not", "italic"), Text()
         case "comparison":
-            left, right = against(finding.left, finding.right)
+            left, right = against(finding)
             left, right = left.replace("unknown", "?"), right.replace("unknown", "?")
             text, value = Text(_text(finding), style), Text(f"{left} {finding.op} {right}", "bold")
         case _ if finding.condition:
             text, value = Text(_text(finding), style), Text(finding.note, "dim")
         case _:
             text = Text(_text(finding))
-            value = Text().append(shown(finding.value), "bold" if finding.value is not None else "magenta")
+            value = Text().append(
+                shown(finding.value, percent=finding.percent), "bold" if finding.value is not None else "magenta"
+            )
             value.append(unit, "dim")
             if finding.note:
                 value.append(f", {clean(finding.note)}", "dim")

@@ -424,7 +424,7 @@ class Engine:
     def _wake(self, run: RunState, hits: list[Hit] | None, time: float) -> list[Hit] | None:
         """Ask the instances that sleep while all values are numbers."""
         assert run.compiled is not None
-        reader = self.reader(run, time)
+        reader = self.reader_at(run, time)
         for index in run.compiled.dormant:
             instance = run.compiled.instances[index]
             truths = tuple(reader.truth(condition) for _, condition in instance.conditions)
@@ -509,7 +509,7 @@ class Engine:
         if level < 0:
             level = max((at for at, clock in enumerate(record.clocks) if clock.count), default=0)
         severity, condition = instance.conditions[level]
-        reader = self.reader(run, time)
+        reader = self.reader_at(run, time)
         decided = deciding(condition, reader)
         if state == "firing":
             breach = min((clock.step for clock in record.clocks if clock.count), default=run.step)
@@ -610,7 +610,7 @@ class Engine:
                         return when
         return breach_time
 
-    def reader(self, run: RunState, time: float, *, rel: int | None = None) -> Reader:
+    def reader_at(self, run: RunState, time: float, *, rel: int | None = None) -> Reader:
         """What answers for the values of expressions over `run` at `time`; as of `rel`, steps after the attempt's
         first, or else as of the newest one."""
         if rel is None:
@@ -743,7 +743,7 @@ class Engine:
         assert run.compiled is not None
         # A hair past the moment, so that `age(x) > 5m` holds at five minutes and not at the next event.
         after = math.nextafter(due, math.inf)
-        reader = self.reader(run, after)
+        reader = self.reader_at(run, after)
         hits: list[Hit] = []
         for index, watched in run.compiled.timed:
             instance = run.compiled.instances[index]
@@ -776,7 +776,7 @@ class Engine:
         due = math.inf
         for key, wait in watched:
             since = run.slots[key].time
-            seconds = wait if isinstance(wait, float | int) else self.reader(run, run.time).number(wait)
+            seconds = wait if isinstance(wait, float | int) else self.reader_at(run, run.time).number(wait)
             due = self._sooner(run, due, (since if since == since else run.origin) + seconds)
         record, rule = run.records[index], run.compiled.instances[index].rule
         if record is not None:
@@ -838,7 +838,7 @@ class Engine:
     def reader(self, run_id: str) -> Reader:
         """What asks for the value of an expression of a run as of its newest event. KeyError for an unknown run."""
         run = self.runs[run_id]
-        return self.reader(run, run.time if run.timed else math.nan)
+        return self.reader_at(run, run.time if run.timed else math.nan)
 
     def active(self) -> Iterator[tuple[RunState, Instance, Record]]:
         """Every alert on record, pending ones included."""

@@ -13,19 +13,21 @@ from sentinel.engine.run_state import Missing, RunState
 from sentinel.explain.memory import Fill, remembered
 from sentinel.explain.words import COMPARISONS, MIRRORED, Words
 from sentinel.rules.expression.nodes import (
+    Arithmetic,
     Call,
     Compare,
     Context,
     Duration,
     Logic,
     Metric,
+    Negative,
     Node,
     Not,
     Number,
     children,
     is_condition,
 )
-from sentinel.stats import FUNCTIONS, Nonfinite
+from sentinel.stats import FUNCTIONS, Nonfinite, Result
 from sentinel.stats.series import Series
 
 LONGEST = 60
@@ -42,6 +44,7 @@ class Finding:
     - `unit`: what stands behind the value. `note`: what is remembered for it, or why it is unknown.
     - `fill`: of a window function. `since_step`: when a best, or a start, was fixed.
     - `op`, `left`, `right`: of a comparison, with the texts of its sides; a threshold stands on the right.
+    - `percent`: its numbers read best as percentages.
     - `parts`: what it is made of, without the numbers that the text states.
     """
 
@@ -57,6 +60,7 @@ class Finding:
     op: str = ""
     left: float | None = None
     right: float | None = None
+    percent: bool = False
     left_text: str = ""
     right_text: str = ""
     parts: tuple[Finding, ...] = ()
@@ -64,6 +68,10 @@ class Finding:
     @property
     def unknown(self) -> bool:
         return (self.truth if self.condition else self.value) is None
+
+
+_PARTS = Metric | Context | Negative | Arithmetic | Compare | Logic | Not | Call
+"""What has a value of its own that the text does not state."""
 
 
 class Inspector:
@@ -75,7 +83,7 @@ class Inspector:
         self.words = words
 
     def find(self, node: Node) -> Finding:
-        parts = tuple(self.find(child) for child in children(node) if not isinstance(child, Number | Duration))
+        parts = tuple(self.find(child) for child in children(node) if isinstance(child, _PARTS))
         if is_condition(node):
             return self._condition(node, parts)
         return self._number(node, parts)
@@ -89,9 +97,19 @@ class Inspector:
                     left, right, op = right, left, MIRRORED.get(op, op)
                 a, b = _known(self.reader.number(left)), _known(self.reader.number(right))
                 unit = self.words.unit(left) or self.words.unit(right)
-                sides = str(left), "" if isinstance(right, Number | Duration) else str(right)
                 return Finding(
-                    "comparison", text, True, truth, None, unit, "", None, None, op, a, b, *sides, parts=parts
+                    "comparison",
+                    text,
+                    True,
+                    truth,
+                    unit=unit,
+                    op=op,
+                    left=a,
+                    right=b,
+                    percent=isinstance(right, Number) and right.percent,
+                    left_text=str(left),
+                    right_text="" if isinstance(right, Number | Duration) else str(right),
+                    parts=parts,
                 )
             case Logic(op=op):
                 return Finding("and" if op == "and" else "or", text, True, truth, parts=parts)
@@ -118,7 +136,17 @@ class Inspector:
                 if value is None and full and not any(part.unknown for part in parts):
                     note = f"{note}, but undefined for them" if note else "undefined for what it has seen"
                 return Finding(
-                    "function", text, False, None, value, unit, note, memory.fill, memory.since_step, parts=parts
+                    "function",
+                    text,
+                    False,
+                    None,
+                    value,
+                    unit,
+                    note,
+                    fill=memory.fill,
+                    since_step=memory.since_step,
+                    percent=FUNCTIONS[node.function].result in (Result.RATIO, Result.SHARE),
+                    parts=parts,
                 )
             case Context(name=name):
                 unknown = "not known of this run yet" if name == "step_time" else "the run's configuration does not say"
@@ -155,17 +183,21 @@ def _known(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def shown(value: float | None) -> str:
+def shown(value: float | None, *, percent: bool = False) -> str:
     """A number as people are shown it: four digits, `unknown` for None."""
-    return "unknown" if value is None else f"{value:.4g}"
+    if value is None:
+        return "unknown"
+    return f"{value * 100.0:.4g}%" if percent else f"{value:.4g}"
 
 
-def against(value: float | None, other: float | None) -> tuple[str, str]:
-    """Two numbers that are compared, with enough digits to tell them apart."""
+def against(finding: Finding) -> tuple[str, str]:
+    """The two numbers of a comparison, with enough digits to tell them apart."""
+    value, other = finding.left, finding.right
     if value is None or other is None or value == other:
-        return shown(value), shown(other)
+        return shown(value, percent=finding.percent), shown(other, percent=finding.percent)
+    scale, sign = (100.0, "%") if finding.percent else (1.0, "")
     for digits in range(4, 17):
-        pair = f"{value:.{digits}g}", f"{other:.{digits}g}"
+        pair = f"{value * scale:.{digits}g}{sign}", f"{other * scale:.{digits}g}{sign}"
         if pair[0] != pair[1]:
             return pair
     return repr(value), repr(other)
@@ -183,9 +215,9 @@ def blame(finding: Finding) -> list[str]:
         case "or":
             return _each(part for part in finding.parts if part.truth is finding.truth)
         case "comparison" if finding.truth is False:
-            value, threshold = against(finding.left, finding.right)
+            value, threshold = against(finding)
             said = COMPARISONS[finding.op].removeprefix("is ")
-            unit = f" {finding.unit}" if finding.unit else ""
+            unit = f" {finding.unit}" if finding.unit and not finding.percent else ""
             means = f" ({finding.right_text})" if 0 < len(finding.right_text) <= LONGEST else ""
             name = finding.left_text
             name = name if len(name) <= LONGEST else f"{name[: LONGEST - 3]}..."

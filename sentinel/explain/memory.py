@@ -79,13 +79,14 @@ def _window(run: RunState, call: Call, function: type[WindowFunction], extent: E
     window.advance(rel, time)
     series = window.series
     covered = not function.covered or window.covered(rel, time)
-    size = extent.size + (function.reach and extent.axis is not Axis.TIME)
+    # A reach window of N samples looks at N + 1; one of N steps at the step N ago.
+    size = extent.size + (function.reach and extent.axis is Axis.SAMPLES)
     if series.first_step < 0:
         reached = 0.0
     elif extent.axis is Axis.SAMPLES:
         reached = series.seen
     elif extent.axis is Axis.STEPS:
-        reached = rel - series.first_step + 1
+        reached = rel - series.first_step + (not function.reach)
     else:
         reached = time - series.first_time if time == time else 0.0
     fill = Fill(extent.axis, window.count, max(function.least, 1), min(max(reached, 0.0), size), size, covered)

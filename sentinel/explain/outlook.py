@@ -125,7 +125,7 @@ class _Search:
         self.instance: Instance = run.compiled.instances[index]
         self.words = words
         self.dictionary: Dictionary = words.dictionary
-        self.trial = Trial(engine, run)
+        self.trial = Trial(engine, run, self.instance.rule)
         self.keys = {series.full: key for key, series in run.names.items()}
         nodes = self.instance.expressions()
         self.metrics = [

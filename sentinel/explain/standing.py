@@ -136,7 +136,7 @@ def _standing(engine: Engine, run: RunState, index: int, words: Words, now: floa
     instance, record = run.compiled.instances[index], run.records[index]
     rule = instance.rule
     rel, time = _asked(run, instance, now, timed=any(index == at for at, _ in run.compiled.timed))
-    reader = engine.reader(run, time, rel=rel)
+    reader = engine.reader_at(run, time, rel=rel)
     inspector = Inspector(run, reader, words)
     conditions = tuple((severity, inspector.find(node)) for severity, node in instance.conditions)
     until = None if instance.until is None else inspector.find(instance.until)
@@ -193,9 +193,9 @@ def _asked(run: RunState, instance: Instance, now: float | None, *, timed: bool)
 
 
 def _always(node: Node) -> bool:
-    return any(
-        isinstance(found, Call) and getattr(FUNCTIONS[found.function], "every_event", False) for found in walk(node)
-    )
+    """Whether its answer can change at an event that logs none of its metrics."""
+    functions = (FUNCTIONS[found.function] for found in walk(node) if isinstance(found, Call))
+    return any(getattr(function, "every_event", not function.needs_values) for function in functions)
 
 
 def _counters(rule: Rule, instance: Instance, record: Record | None, time: float) -> tuple[Counter, ...]:
@@ -233,6 +233,8 @@ def _reason(
     if run.status != "running":
         return "ended", f"the run is over ({run.status})"
     if missing:
+        if any(" " in name for name in missing):
+            return "not-evaluable", f"it needs {', '.join(missing)}, which this run does not have"
         return "not-evaluable", f"the run has never logged {', '.join(missing)}"
     if run.rel < instance.rule.after:
         first = run.first_step + instance.rule.after

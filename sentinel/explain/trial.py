@@ -15,9 +15,11 @@ from statistics import median_low
 from sentinel.engine import snapshot as codec
 from sentinel.engine.engine import Engine
 from sentinel.engine.plan import metric_key
+from sentinel.engine.program import Program
 from sentinel.engine.run_state import RunState
 from sentinel.engine.transition import Transition
 from sentinel.events import MetricValue, StepMetrics
+from sentinel.rules.model import Rule, RuleSet
 from sentinel.stats.series import Series
 
 FALLBACK_SECONDS = 1.0
@@ -39,11 +41,17 @@ class Pace:
 
 
 class Trial:
-    """Continues copies of one run of an engine, under the same rules. The engine itself is left alone."""
+    """Continues copies of one run of an engine, under the one rule that is asked about. The engine is left alone.
 
-    def __init__(self, engine: Engine, run: RunState) -> None:
-        self.engine = engine
+    Rules do not touch one another, so the others can stay away; all stay when the rule speaks of another by its name.
+    """
+
+    def __init__(self, engine: Engine, run: RunState, rule: Rule) -> None:
         self.run = run
+        self._program = engine.program
+        text = " ".join(str(expression) for expression in rule.expressions())
+        if not any(other.name in text for other in engine.rules if other.name != rule.name):
+            self._program = Program(RuleSet((rule,)), engine.dictionary)
         self.pace = pace_of(run)
         self.usual = usual_row(run)
         self.rows = 0
@@ -52,7 +60,7 @@ class Trial:
 
     def fork(self) -> Engine:
         """A copy that knows this run only."""
-        copy = Engine(self.engine.rules, program=self.engine.program)
+        copy = Engine(self._program.rules, program=self._program)
         copy.restore(self._saved)
         return copy
 
