@@ -58,7 +58,7 @@ class Standing:
     - `state`, `severity`: of the alert; while pending the severity whose clock runs furthest up.
     - `since_step`: the onset; `fired_step`: when it fired. `alert_id`: of the episode, None when inactive.
     - `reason`, `why`: a word and a sentence for the state it is in. `missing`: metrics that the run never logs.
-    - `asked_step`: the step of the newest value that made the engine ask.
+    - `asked_step`: the step of the newest value that made the engine ask; None when none has in this attempt.
     - `conditions`: (severity, its parts as they stand); `until`: the same of the reset condition.
     - `counters`: of `for`, by severity; `over`: of `keep_firing_for` while firing.
     - `prospects`: what would make it fire, rise or resolve; empty until `look_ahead` has looked for it.
@@ -135,7 +135,7 @@ def _standing(engine: Engine, run: RunState, index: int, words: Words, now: floa
     assert run.compiled is not None
     instance, record = run.compiled.instances[index], run.records[index]
     rule = instance.rule
-    rel, time = _asked(run, instance, now, timed=any(index == at for at, _ in run.compiled.timed))
+    rel, time, asked = _asked(run, instance, now, timed=any(index == at for at, _ in run.compiled.timed))
     reader = engine.reader_at(run, time, rel=rel)
     inspector = Inspector(run, reader, words)
     conditions = tuple((severity, inspector.find(node)) for severity, node in instance.conditions)
@@ -162,7 +162,7 @@ def _standing(engine: Engine, run: RunState, index: int, words: Words, now: floa
         since_time=None if record is None else record.onset_time,
         fired_step=None if record is None or record.level < 0 else record.fired_step,
         alert_id=None if record is None else record.id,
-        asked_step=run.first_step + rel if run.first_step >= 0 else None,
+        asked_step=run.first_step + rel if asked and run.first_step >= 0 else None,
         missing=missing,
         conditions=conditions,
         until=until,
@@ -172,24 +172,26 @@ def _standing(engine: Engine, run: RunState, index: int, words: Words, now: floa
     )
 
 
-def _asked(run: RunState, instance: Instance, now: float | None, *, timed: bool) -> tuple[int, float]:
-    """From where an instance was last looked at: steps after the attempt's first, and the time.
+def _asked(run: RunState, instance: Instance, now: float | None, *, timed: bool) -> tuple[int, float, bool]:
+    """From where an instance was last looked at: steps after the attempt's first, and the time; whether it was at all.
 
     A rule is asked when one of its metrics comes; one that time can change is asked up to now.
     """
     time = run.time if run.timed else math.nan
     if timed:
         # A hair past the moment, as the engine does it.
-        return run.rel, math.nextafter(max(time, now if now is not None else time), math.inf)
+        return run.rel, math.nextafter(max(time, now if now is not None else time), math.inf), True
     nodes = instance.expressions()
     if any(_always(node) for node in nodes):
-        return run.rel, time
+        return run.rel, time, True
     series: list[Series | None] = [run.slots.get(series_key(one)) for node in nodes for one in metrics_of(node)]
-    logged = [one for one in series if one is not None and one.step >= 0]
+    # A value that is not a number makes nobody ask.
+    logged = [one for one in series if one is not None and len(one.values)]
     if not logged:
-        return run.rel, time
-    newest = max(logged, key=lambda one: one.step)
-    return newest.step, newest.time if newest.time == newest.time else time
+        return run.rel, time, not series
+    newest = max(logged, key=lambda one: one.steps[-1])
+    asked = newest.steps[-1]
+    return asked, newest.time if newest.step == asked and newest.time == newest.time else time, True
 
 
 def _always(node: Node) -> bool:
