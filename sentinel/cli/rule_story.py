@@ -89,6 +89,8 @@ def _tests(rule: Rule, path: Path) -> Iterator[dict[str, Any]]:
             yield {"name": test.name, "place": place, "must": "fire", "severity": one.severity, "step": one.fires_at}
         if rule.name in test.silent:
             yield {"name": test.name, "place": place, "must": "stay silent", "severity": None, "step": None}
+        if any(rule.name in stands for stands in test.at.values()):
+            yield {"name": test.name, "place": place, "must": "stand as it says", "severity": None, "step": None}
 
 
 # --- on a terminal ----------------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from sentinel.rules.expression.nodes import (
     Compare,
     Context,
     Duration,
+    InPhase,
     Logic,
     Metric,
     Negative,
@@ -70,6 +71,9 @@ class Finding:
         return (self.truth if self.condition else self.value) is None
 
 
+UNKNOWN_FACTS = {"step_time": "not known of this run yet", "phase_step": "no phase has begun"}
+"""Why a fact is unknown that the configuration does not tell."""
+
 _PARTS = Metric | Context | Negative | Arithmetic | Compare | Logic | Not | Call
 """What has a value of its own that the text does not state."""
 
@@ -111,6 +115,10 @@ class Inspector:
                     right_text="" if isinstance(right, Number | Duration) else str(right),
                     parts=parts,
                 )
+            case InPhase():
+                phase = self.reader.phase
+                note = "not known of this run" if phase is None else f"it is {phase}"
+                return Finding("fact", text, True, truth, note=note)
             case Logic(op=op):
                 return Finding("and" if op == "and" else "or", text, True, truth, parts=parts)
             case Not():
@@ -149,7 +157,7 @@ class Inspector:
                     parts=parts,
                 )
             case Context(name=name):
-                unknown = "not known of this run yet" if name == "step_time" else "the run's configuration does not say"
+                unknown = UNKNOWN_FACTS.get(name, "the run's configuration does not say")
                 return Finding("fact", text, False, None, value, unit, unknown if value is None else "")
             case Number() | Duration():
                 return Finding("literal", text, False, None, value, unit)

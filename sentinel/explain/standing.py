@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from sentinel.engine.bind import Instance, Labels, applies
+from sentinel.engine.bind import Instance, Labels
+from sentinel.engine.context import PHASE
 from sentinel.engine.engine import Engine
 from sentinel.engine.lifecycle import Clock, Record
 from sentinel.engine.plan import series_key
@@ -16,7 +17,7 @@ from sentinel.explain.finding import Finding, Inspector, blame
 from sentinel.explain.outlook import Prospect, outlook
 from sentinel.explain.words import Words, spelled
 from sentinel.rules.expression.nodes import Call, Extent, Node, metrics_of, walk
-from sentinel.rules.model import Rule
+from sentinel.rules.model import Rule, carries
 from sentinel.severity import Severity
 from sentinel.stats import FUNCTIONS
 from sentinel.stats.series import Series
@@ -25,7 +26,17 @@ from sentinel.stats.window import Axis
 State = Literal["inactive", "pending", "firing"]
 
 Reason = Literal[
-    "firing", "pending", "false", "unknown", "not-asked", "not-evaluable", "no-series", "where", "after", "ended"
+    "firing",
+    "pending",
+    "false",
+    "unknown",
+    "not-asked",
+    "not-evaluable",
+    "no-series",
+    "where",
+    "after",
+    "phase",
+    "ended",
 ]
 """Why an alert is in its state, as a word. `not-asked`: it holds now and none of its metrics came since."""
 
@@ -112,7 +123,11 @@ def standings(engine: Engine, run: RunState, rules: Sequence[Rule], *, now: floa
 
 def _without_instance(engine: Engine, run: RunState, rule: Rule) -> Standing:
     facts = run.facts()
-    if not applies(rule, facts):
+    off = next((one for one in rule.overrides if one.rule is None and carries(facts, one.where)), None)
+    if off is not None and carries(facts, rule.where):
+        given = " and ".join(f"{key} is {value}" for key, value in off.where.items())
+        return Standing(rule, (), "inactive", "where", f"an override switches it off where {given}")
+    if not carries(facts, rule.where):
         asked = ", ".join(f"{key} to be {value}" for key, value in rule.where.items())
         given = ", ".join(
             f"{key} is {facts[key]}" if key in facts else f"the run has no {key}"
@@ -143,7 +158,7 @@ def _standing(engine: Engine, run: RunState, index: int, words: Words, now: floa
     missing = _missing(engine, run, rule)
     state: State = "inactive" if record is None else "firing" if record.level >= 0 else "pending"
     counters = _counters(rule, instance, record, time)
-    reason, why = _reason(run, instance, record, conditions, counters, missing)
+    reason, why = _reason(run, instance, record, conditions, counters, missing, reader.phase)
     severity = None
     if record is not None:
         level = record.level if record.level >= 0 else max(at for at, clock in enumerate(record.clocks) if clock.count)
@@ -226,6 +241,7 @@ def _reason(
     conditions: Sequence[tuple[Severity, Finding]],
     counters: Sequence[Counter],
     missing: Sequence[str],
+    phase: str | None,
 ) -> tuple[Reason, str]:
     if record is not None:
         if record.level >= 0:
@@ -234,6 +250,8 @@ def _reason(
         return "pending", f"it holds since step {counter.since_step}: {counter.words}"
     if run.status != "running":
         return "ended", f"the run is over ({run.status})"
+    if PHASE in missing:
+        return "not-evaluable", "it needs the run's phase: a phase event, or the planned steps in its configuration"
     if missing:
         if any(" " in name for name in missing):
             return "not-evaluable", f"it needs {', '.join(missing)}, which this run does not have"
@@ -241,6 +259,9 @@ def _reason(
     if run.rel < instance.rule.after:
         first = run.first_step + instance.rule.after
         return "after", f"the rule waits until step {first} of the attempt (after: {instance.rule.after} steps)"
+    if instance.rule.phases and phase not in instance.rule.phases:
+        now = "not known yet" if phase is None else phase
+        return "phase", f"the rule is for the phase {' or '.join(instance.rule.phases)}, and the run's is {now}"
     truths = [finding.truth for _, finding in conditions]
     if True in truths:
         return "not-asked", "the condition holds as things stand, and no metric of it has come since"

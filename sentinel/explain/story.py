@@ -6,19 +6,17 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sentinel.engine.bind import Labels, bind, name_series
 from sentinel.engine.context import CONFIG, MAX_STEPS, PROGRESS, constants_of
 from sentinel.engine.engine import Engine
-from sentinel.engine.plan import make_plan
 from sentinel.engine.program import Program
-from sentinel.events import RunStarted, StepMetrics
+from sentinel.events import Phase, RunStarted, StepMetrics
 from sentinel.explain.outlook import MOST_ROWS, outlook
-from sentinel.explain.size import state_bytes
 from sentinel.explain.warmup import Wait, fires, speaks
 from sentinel.explain.words import Clause, Words, spelled
 from sentinel.metrics import Dictionary, MetricInfo
 from sentinel.metrics.keys import KeyRow
-from sentinel.rules.expression.nodes import Call, Metric, walk
+from sentinel.rules.expression.nodes import Call, Context, InPhase, Metric, walk
+from sentinel.rules.footprint import footprint
 from sentinel.rules.model import Rule, RuleSet
 from sentinel.severity import Severity
 from sentinel.stats import FUNCTIONS
@@ -82,9 +80,6 @@ def tell(rule: Rule, dictionary: Dictionary, rules: RuleSet | None = None) -> St
     """The story of a rule. `rules`: those in force with it, for a rule that speaks of others."""
     words = Words(dictionary)
     together = rules if rules is not None else RuleSet((rule,))
-    plan = make_plan(
-        bind(rule, [name_series(key, labels, key) for key, labels in _series(rule)], dictionary), dictionary
-    )
     return Story(
         rule=rule,
         sentences=tuple((severity, _sentence(rule, severity, words)) for severity, _ in rule.conditions),
@@ -99,7 +94,7 @@ def tell(rule: Rule, dictionary: Dictionary, rules: RuleSet | None = None) -> St
         fires=fires(rule),
         fastest=_fastest(rule, together, dictionary, words),
         unknown=tuple(_unknown(rule)),
-        bytes=state_bytes(plan, SECONDS_PER_STEP),
+        bytes=footprint([rule]),
     )
 
 
@@ -137,6 +132,12 @@ def _limits(rule: Rule) -> Iterator[str]:
         yield f"Only for runs whose {asked}."
     if rule.after:
         yield f"Not before an attempt has gone on for {rule.after} steps."
+    if rule.phases:
+        yield f"Only in the phase {' or '.join(rule.phases)}; what fired goes on until it is over."
+    for override in rule.overrides:
+        given = " and ".join(f"{key} is {value}" for key, value in override.where.items())
+        what = f"other {', '.join(override.changes)}" if override.rule is not None else "it is off"
+        yield f"For runs whose {given}: {what} ({override.source})."
 
 
 def _config(rule: Rule) -> tuple[str, ...]:
@@ -174,12 +175,6 @@ def _unknown(rule: Rule) -> Iterator[str]:
 # --- an even run ------------------------------------------------------------------------------------------------
 
 
-def _series(rule: Rule) -> Iterator[tuple[str, Labels]]:
-    """A series for each metric that the rule names, with a name of its own for each `*`."""
-    for metric in rule.metrics():
-        yield (metric.name if metric.raw else metric.name.replace("*", "x")), metric.labels
-
-
 def _fastest(rule: Rule, rules: RuleSet, dictionary: Dictionary, words: Words) -> int | None:
     """Rows from the onset to firing at best: an even run until the rule can speak, then the worst that can come."""
     program = Program(rules, dictionary)
@@ -207,6 +202,9 @@ def _even_run(rule: Rule, rules: RuleSet, program: Program, level: float) -> Eng
     labels = {key: value for key, value in rule.where.items() if key != "framework"}
     framework = rule.where.get("framework")
     engine.handle(RunStarted(run="even", labels=labels, config=config, framework=framework, time=0.0))
+    phase = next(_phases(rule), None)
+    if phase is not None:
+        engine.handle(Phase(run="even", name=phase, step=1, time=0.0))
     wait = speaks(rule)
     rows = wait.steps + math.ceil(wait.seconds / SECONDS_PER_STEP) + ROOM
     levels = {_key(metric): _level(metric, level, program.dictionary) for metric in rule.metrics()}
@@ -217,6 +215,17 @@ def _even_run(rule: Rule, rules: RuleSet, program: Program, level: float) -> Eng
         }
         engine.handle(StepMetrics(run="even", step=step, metrics=metrics, time=step * SECONDS_PER_STEP))
     return engine
+
+
+def _phases(rule: Rule) -> Iterator[str]:
+    """Phases in which the rule may fire."""
+    yield from rule.phases
+    for expression in rule.expressions():
+        for node in walk(expression):
+            if isinstance(node, InPhase):
+                yield node.name if not node.other else f"not {node.name}"
+            elif node == Context("phase_step"):
+                yield "even"
 
 
 def _level(metric: Metric, level: float, dictionary: Dictionary) -> float:

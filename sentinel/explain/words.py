@@ -14,6 +14,7 @@ from sentinel.rules.expression.nodes import (
     Context,
     Duration,
     Extent,
+    InPhase,
     Logic,
     Metric,
     Negative,
@@ -44,6 +45,7 @@ FACTS = {
     "step": "the step",
     "progress": "the share of the planned steps that is done",
     "step_time": "the usual time of a step",
+    "phase_step": "the number of steps since the phase began",
 }
 
 _OPERATIONS = {"+": "plus", "-": "minus", "*": "times", "/": "divided by"}
@@ -122,6 +124,8 @@ class Words:
                 return f", {op} ".join(
                     f"({self.condition(part)})" if isinstance(part, Logic) else self.condition(part) for part in parts
                 )
+            case InPhase(name=name, other=other):
+                return f"the run is {'not ' if other else ''}in the phase {name}"
             case Not(operand=Call(function="seen", argument=argument)):
                 return f"{self.quantity(argument)} has not been a number yet in this attempt"
             case Not(operand=operand):
