@@ -122,7 +122,10 @@ def _print(page: Page, story: Story, tests: Sequence[dict[str, Any]]) -> None:
             ("speaks", _wait(story.speaks)),
             ("fires", _wait(story.fires)),
             ("at best", _best(story)),
-            ("keeps", f"about {_bytes(story.bytes)} of each run{' and series' if _wild(story) else ''}"),
+            (
+                "keeps",
+                f"about {_bytes(story.bytes)} of each run{', with ten series behind the *' if _wild(story) else ''}",
+            ),
             *((("unknown" if at == 0 else ""), note) for at, note in enumerate(story.unknown)),
         ]
     )

@@ -84,7 +84,8 @@ def check(run: RunState, standing: Standing, *, advanced: bool) -> None:
     record = run.records[standing.index]
     expected = "inactive" if record is None else "firing" if record.level >= 0 else "pending"
     assert standing.state == expected
-    if not advanced or standing.asked_step != run.step or standing.reason in ("after", "ended"):
+    waits = standing.reason in ("after", "phase", "ended") or "phase" in standing.missing
+    if not advanced or standing.asked_step != run.step or waits:
         return
     assert run.compiled is not None
     timed = {index for index, _ in run.compiled.timed}
@@ -265,6 +266,23 @@ def test_a_rule_for_other_runs_says_so() -> None:
     assert reason == "where"
     assert "framework is trl" in text
     assert "the run has no team" in text
+
+
+def test_a_rule_for_another_phase_says_so() -> None:
+    rules = one_rule("kl.ref > 0.1", phase="late")
+    started = RunStarted(run="r", config={"max_steps": 90})
+    reason, text = why(rules, started, *steps(0.5))
+    assert (reason, text) == ("phase", "the rule is for the phase late, and the run's is early")
+    assert why(rules, *steps(0.5))[0] == "not-evaluable"
+    assert why(rules, started, *steps(0.5, first=80))[0] == "firing"
+
+
+def test_a_rule_that_an_override_switches_off_says_so() -> None:
+    rules = one_rule("kl.ref > 0.1", overrides="[{where: {team: math}, enabled: false}]")
+    started = RunStarted(run="r", labels={"team": "math"})
+    assert why(rules, started, *steps(0.5)) == ("where", "an override switches it off where team is math")
+    other = one_rule("kl.ref > 0.1", overrides="[{where: {team: math}, warning: kl.ref > 0.7}]")
+    assert why(other, started, *steps(0.5)) == ("false", "kl.ref is 0.5 nats/token, not above 0.7")
 
 
 def test_a_pattern_without_a_series_says_so() -> None:

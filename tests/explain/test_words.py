@@ -30,6 +30,8 @@ SPOKEN = {
     "kl.ref > 1 and (entropy < 1 or step > 5)": "kl.ref is above 1 nats/token, and (entropy is below 1 nats/token, or "
     "the step is above 5)",
     "`my/own` > 1": "`my/own` is above 1",
+    "phase == late": "the run is in the phase late",
+    "phase_step > 5": "the number of steps since the phase began is above 5",
 }
 
 
@@ -98,6 +100,19 @@ def test_a_story_says_what_a_reader_asks() -> None:
 
 def test_a_change_that_is_asked_each_step_is_met_by_a_climb() -> None:
     assert tell(rule_of("change(length.mean, 1 step) > 10%", **{"for": "3 steps"}), default()).fastest == 3
+
+
+def test_a_rule_for_a_phase_is_told_with_it_and_tried_in_it() -> None:
+    story = tell(rule_of("kl.ref > 0.5", phase="late"), default())
+    assert story.limits == ("Only in the phase late; what fired goes on until it is over.",)
+    assert story.fastest == 1
+
+
+def test_overrides_are_told_with_their_runs() -> None:
+    overrides = "[{where: {team: math}, warning: kl.ref > 0.7}, {where: {team: code}, enabled: false}]"
+    changed, off = tell(rule_of("kl.ref > 0.5", overrides=overrides), default()).limits
+    assert changed.startswith("For runs whose team is math: other warning (a.yaml:")
+    assert off.startswith("For runs whose team is code: it is off (a.yaml:")
 
 
 def test_the_configuration_that_a_rule_needs_is_named() -> None:
