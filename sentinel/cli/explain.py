@@ -279,7 +279,7 @@ def _one(page: Page, sight: Sight, standing: Standing) -> None:
     facts: list[tuple[str, Text | str]] = []
     for prospect in standing.prospects:
         label = AIMS[prospect.aim]
-        told = f"{prospect.words} (step {prospect.step})"
+        told = f"{prospect.words} (step {prospect.step})" if prospect.rows else prospect.words
         if prospect.aim != "resolve" and len(standing.conditions) > 1:
             told = f"{prospect.severity}: {told}"
         facts.append((label if label not in [fact[0] for fact in facts] else "or", told))

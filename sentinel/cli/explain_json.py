@@ -146,6 +146,7 @@ def json_of_story(story: Story, tests: list[dict[str, Any]]) -> dict[str, Any]:
         "speaks": _wait(story.speaks),
         "fires": _wait(story.fires),
         "fastest_rows": story.fastest,
+        "fastest_silence": story.fastest_silence,
         "unknown": list(story.unknown),
         "state_bytes": story.bytes,
         "summary": rule.summary,

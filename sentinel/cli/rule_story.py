@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -172,9 +173,12 @@ def _ordinal(number: int) -> str:
 
 def _best(story: Story) -> str:
     from sentinel.explain.story import SECONDS_PER_STEP
+    from sentinel.explain.words import seconds_spelled
     from sentinel.rules.expression.nodes import Call, walk
     from sentinel.stats.window import Axis
 
+    if story.fastest_silence is not None:
+        return f"after {seconds_spelled(math.ceil(story.fastest_silence))} of silence, tried on an even run"
     if story.fastest is None:
         return "not found by trying"
     rows = "with the first bad value" if story.fastest == 1 else f"{story.fastest} logged values after the onset"

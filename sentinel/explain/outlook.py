@@ -20,7 +20,7 @@ from sentinel.engine.transition import Transition
 from sentinel.events import MetricValue
 from sentinel.explain.trial import Goal, Trial
 from sentinel.explain.warmup import earliest
-from sentinel.explain.words import Words, literals
+from sentinel.explain.words import Words, literals, seconds_spelled
 from sentinel.metrics import Dictionary
 from sentinel.rules.expression.nodes import Call, Extent, Metric, Node, metrics_of, walk
 from sentinel.severity import SEVERITIES, Severity
@@ -30,6 +30,9 @@ from sentinel.stats.window import Axis
 
 MOST_ROWS = 400
 """Rows ahead that are tried."""
+
+LONGEST_SILENCE = 86_400.0
+"""Seconds without any event that are tried."""
 
 MOST_METRICS = 3
 """Metrics that are moved together."""
@@ -80,6 +83,7 @@ class Prospect:
     """With `changes` in each of the next `rows` rows the alert does what `aim` says, with `severity`, at `step`.
 
     `row` is what was logged in the trial, by the trainer's own keys. `seconds`: how long it takes, None without times.
+    With no rows it is silence that does it, of so many seconds.
     """
 
     aim: Aim
@@ -93,12 +97,12 @@ class Prospect:
     @property
     def words(self) -> str:
         """`kl.ref above 0.1 at the next 3 values`."""
-        rows = "at the next value" if self.rows == 1 else f"at the next {self.rows} values"
-        if self.changes == ():
-            return (
-                f"if all stays as it is, {rows.replace('at the next', 'after one more' if self.rows == 1 else 'after')}"
-            )
-        return f"{' and '.join(change.words for change in self.changes)} {rows}"
+        values = "value" if self.rows == 1 else f"{self.rows} values"
+        if not self.rows:
+            return f"nothing logged for {seconds_spelled(math.ceil(self.seconds or 0.0))}"
+        if not self.changes:
+            return f"if all stays as it is, after {f'one more {values}' if self.rows == 1 else values}"
+        return f"{' and '.join(change.words for change in self.changes)} at the next {values}"
 
 
 def outlook(engine: Engine, run: RunState, index: int, words: Words) -> list[Prospect]:
@@ -133,6 +137,7 @@ class _Search:
             for metric in dict.fromkeys(found for node in nodes for found in metrics_of(node))
             if metric.name in self.keys
         ]
+        self.timed = any(index == at for at, _ in run.compiled.timed)
         self.most = _horizon(self.instance, run, self.trial)
         self.severity: Severity = self.instance.conditions[0][0]
         """Of the transition that met a goal last."""
@@ -194,6 +199,10 @@ class _Search:
 
     def _special(self, aim: Aim, goal: Goal) -> list[Prospect]:
         """A value that is none, and silence: of rules that ask for them."""
+        if aim != "resolve" and self.timed:
+            seconds = self.trial.silent(goal, LONGEST_SILENCE)
+            if seconds is not None:
+                return [Prospect(aim, self.severity, (), 0, self.run.step, seconds, {})]
         for metric, want in _asked(self.instance, aim):
             key = self.keys.get(metric.name)
             if key is None:
@@ -244,8 +253,9 @@ class _Search:
             for sign in (1.0, -1.0):
                 if self.trial.rows > BUDGET:
                     return []
-                for far in SLOPES:
-                    slope = float(f"{sign * far * (abs(here) or 1.0):.4g}")
+                own, large = abs(here) or 1.0, self._size(metric, here)
+                for steep in (*(own * share for share in SLOPES), large):
+                    slope = float(f"{sign * steep:.4g}")
                     rows = self.trial.until(goal, self.trial.usual, self.most, drift={key: slope})
                     if rows is None or not self._within(metric, here + rows * slope):
                         continue
@@ -283,7 +293,8 @@ class _Search:
             for metric, sign in zip(metrics, signs, strict=True):
                 start = here[metric]
                 assert start is not None
-                row[self.keys[metric.name]] = self._targets(metric, start, sign)[0]
+                # At the end of its range it stays where it is.
+                row[self.keys[metric.name]] = next(iter(self._targets(metric, start, sign)), start)
             rows = self.trial.until(goal, row, self.most)
             if rows is None:
                 continue
@@ -316,13 +327,17 @@ class _Search:
 
     def _targets(self, metric: Metric, here: float, sign: float) -> list[float]:
         """Values to try in one direction, the farthest first, within the metric's own range."""
-        series: Series | None = self.run.slots.get(metric_key(metric.name))
-        values = series.values[-50:] if series is not None else []
-        stated = [abs(x) for node in self.instance.expressions() for x in literals(node)]
-        size = max([abs(here), *(abs(x) for x in values), *(x for x in stated if x < 1e9)], default=1.0) or 1.0
+        size = self._size(metric, here)
         low, high = self._range(metric)
         found = [min(max(here + sign * size * far, low), high) for far in FAR]
         return list(dict.fromkeys(x for x in found if x != here))
+
+    def _size(self, metric: Metric, here: float) -> float:
+        """What is large for a metric: its own values of late, and the numbers that the rule states."""
+        series: Series | None = self.run.slots.get(metric_key(metric.name))
+        values = series.values[-50:] if series is not None else []
+        stated = (abs(x) for node in self.instance.expressions() for x in literals(node))
+        return max([abs(here), *(abs(x) for x in values), *stated]) or 1.0
 
     def _range(self, metric: Metric) -> tuple[float, float]:
         info = self.dictionary.describe(metric.name.partition("{")[0])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 
 from sentinel.engine.context import CONFIG, MAX_STEPS, PROGRESS, constants_of
 from sentinel.engine.engine import Engine
@@ -24,8 +25,9 @@ from sentinel.stats import FUNCTIONS
 SECONDS_PER_STEP = 30.0
 """What a step takes where windows of time are turned into numbers of steps."""
 
-LEVELS = (0.3, 0.03, 3.0, 300.0)
-"""At which metrics of the even run stand, until there is one at which the rule is quiet."""
+SHAPES = ((0.3, 0.01), (0.03, 0.01), (3.0, 0.01), (300.0, 0.01), (1.0, 0.01), (0.0, 0.0), (1.0, 0.0))
+"""At which level metrics of the even run stand, and by which share of it they go up and down: one after the other,
+until there is one at which the rule is quiet and then fires."""
 
 PERCENT = 60.0
 """The same of a metric that counts in percent."""
@@ -56,7 +58,8 @@ class Story:
     - `ends`: what resolves it. `taints`: what it means for checkpoints.
     - `needs`: metrics; `config`: keys of the configuration that a run must state.
     - `speaks`, `fires`: the least that a run must have logged before a condition can hold, and before it can fire.
-    - `fastest`: rows from the onset to firing at best, tried on an even run; None when no single way was found.
+    - `fastest`: rows from the onset to firing at best, tried on an even run; `fastest_silence`: seconds without an
+      event that do it. Both None when no way was found.
     - `unknown`: notes on when it says nothing. `bytes`: about how much it keeps of a run.
     """
 
@@ -72,6 +75,7 @@ class Story:
     speaks: Wait
     fires: Wait
     fastest: int | None
+    fastest_silence: float | None
     unknown: tuple[str, ...]
     bytes: int
 
@@ -79,7 +83,7 @@ class Story:
 def tell(rule: Rule, dictionary: Dictionary, rules: RuleSet | None = None) -> Story:
     """The story of a rule. `rules`: those in force with it, for a rule that speaks of others."""
     words = Words(dictionary)
-    together = rules if rules is not None else RuleSet((rule,))
+    fastest, silence = _fastest(rule, rules if rules is not None else RuleSet((rule,)), dictionary, words)
     return Story(
         rule=rule,
         sentences=tuple((severity, _sentence(rule, severity, words)) for severity, _ in rule.conditions),
@@ -92,7 +96,8 @@ def tell(rule: Rule, dictionary: Dictionary, rules: RuleSet | None = None) -> St
         config=_config(rule),
         speaks=speaks(rule),
         fires=fires(rule),
-        fastest=_fastest(rule, together, dictionary, words),
+        fastest=fastest,
+        fastest_silence=silence,
         unknown=tuple(_unknown(rule)),
         bytes=footprint([rule]),
     )
@@ -175,26 +180,27 @@ def _unknown(rule: Rule) -> Iterator[str]:
 # --- an even run ------------------------------------------------------------------------------------------------
 
 
-def _fastest(rule: Rule, rules: RuleSet, dictionary: Dictionary, words: Words) -> int | None:
-    """Rows from the onset to firing at best: an even run until the rule can speak, then the worst that can come."""
+def _fastest(rule: Rule, rules: RuleSet, dictionary: Dictionary, words: Words) -> tuple[int | None, float | None]:
+    """Rows from the onset to firing at best, or seconds of silence: an even run until the rule can speak, then the
+    worst that can come."""
     program = Program(rules, dictionary)
-    for level in LEVELS:
-        engine = _even_run(rule, rules, program, level)
+    asked = [need.metric for need in _needs(rule, dictionary) if need.asked_only]
+    for left_out, (level, noise) in product((False, True) if asked else (False,), SHAPES):
+        engine = _even_run(rule, program, level, noise, asked if left_out else ())
         run = engine.runs["even"]
         if run.compiled is None:
-            return None
+            continue
         own = [at for at, one in enumerate(run.compiled.instances) if one.rule.name == rule.name]
         if own and all(run.records[at] is None for at in own):
-            found = [
-                prospect.rows for at in own[:1] for prospect in outlook(engine, run, at, words) if prospect.changes
-            ]
+            found = [one for one in outlook(engine, run, own[0], words) if one.changes or not one.rows]
             if found:
-                return min(found)
-    return None
+                soonest = min(found, key=lambda one: one.rows)
+                return (soonest.rows, None) if soonest.rows else (None, soonest.seconds)
+    return None, None
 
 
-def _even_run(rule: Rule, rules: RuleSet, program: Program, level: float) -> Engine:
-    engine = Engine(rules, program=program)
+def _even_run(rule: Rule, program: Program, level: float, noise: float, left_out: Sequence[str]) -> Engine:
+    engine = Engine(program.rules, program=program)
     config: dict[str, object] = {
         ("max_steps" if name == PROGRESS else name.removeprefix(CONFIG)): 1000.0 if name == PROGRESS else 0.1
         for name in constants_of(rule.expressions())
@@ -207,11 +213,12 @@ def _even_run(rule: Rule, rules: RuleSet, program: Program, level: float) -> Eng
         engine.handle(Phase(run="even", name=phase, step=1, time=0.0))
     wait = speaks(rule)
     rows = wait.steps + math.ceil(wait.seconds / SECONDS_PER_STEP) + ROOM
-    levels = {_key(metric): _level(metric, level, program.dictionary) for metric in rule.metrics()}
+    logged = [metric for metric in rule.metrics() if str(metric) not in left_out]
+    levels = {_key(metric): _level(metric, level, program.dictionary) for metric in logged}
     for step in range(1, min(rows, MOST_ROWS) + 1):
         # A little up and down, so that nothing is divided by a spread of zero.
         metrics: dict[str, float | None] = {
-            key: at * (1.0 + 0.01 * math.sin(1.7 * step + place)) for place, (key, at) in enumerate(levels.items())
+            key: at * (1.0 + noise * math.sin(1.7 * step + place)) for place, (key, at) in enumerate(levels.items())
         }
         engine.handle(StepMetrics(run="even", step=step, metrics=metrics, time=step * SECONDS_PER_STEP))
     return engine

@@ -84,6 +84,14 @@ class Trial:
                 return count
         return None
 
+    def silent(self, goal: Goal, most: float) -> float | None:
+        """After how many seconds of silence a transition meets `goal`; None: within `most`, none, or without times."""
+        if self.run.clock is None:
+            return None
+        said = self.fork().tick(self.run.clock + most)
+        met = next((told.time for told in said if goal(told) and told.time is not None), None)
+        return None if met is None else met - self.run.clock
+
 
 def pace_of(run: RunState) -> Pace:
     """From the steps that the longest series has come at, and the time since the attempt began."""

@@ -18,6 +18,7 @@ from sentinel.explain.outlook import Prospect
 from sentinel.explain.standing import Standing, look_ahead, standings
 from sentinel.explain.trial import Pace, pace_of
 from sentinel.resources import PACKS
+from sentinel.rules.expression.nodes import metrics_of
 from sentinel.rules.loader import load_rules
 from sentinel.rules.model import RuleSet
 from tests.scenarios.recordings import DATA, pack
@@ -84,6 +85,11 @@ def check(run: RunState, standing: Standing, *, advanced: bool) -> None:
     record = run.records[standing.index]
     expected = "inactive" if record is None else "firing" if record.level >= 0 else "pending"
     assert standing.state == expected
+    nodes = run.compiled.instances[standing.index].expressions() if run.compiled is not None else []
+    logged = {run.names[key].full for key, x in run.latest.items() if x is not None and math.isfinite(x)}
+    names = {metric.name for node in nodes for metric in metrics_of(node)}
+    if names and not names & logged:
+        return  # asked by a sample, which has no step
     waits = standing.reason in ("after", "phase", "ended") or "phase" in standing.missing
     if not advanced or standing.asked_step != run.step or waits:
         return
@@ -135,6 +141,10 @@ def came_true(rules: RuleSet, before: Sequence[Event], standing: Standing, prosp
     run = only_run(engine)
     step, time = run.step, run.clock
     wanted = "resolved" if prospect.aim == "resolve" else "firing"
+    if not prospect.rows:
+        assert run.clock is not None
+        said = engine.tick(run.clock + (prospect.seconds or 0.0) + 1e-3)
+        return any(one.alert == standing.rule.name and one.state == wanted for one in said)
     drift = {one.key: one.tried or 0.0 for one in prospect.changes if one.want in ("rising", "falling")}
     for count in range(1, prospect.rows + 1):
         step += pace.stride
@@ -190,6 +200,12 @@ def test_a_change_from_step_to_step_is_met_by_a_climb() -> None:
     (change,) = prospect.changes
     assert (change.want, prospect.rows) == ("rising", 3)
     assert change.bound == pytest.approx(0.1, rel=0.03)
+
+
+def test_a_rule_on_silence_is_met_by_silence() -> None:
+    rules = one_rule("age(kl.ref) > 5m")
+    (prospect,) = prospects(rules, StepMetrics(run="r", step=1, metrics={"kl": 0.1}, time=1000.0))
+    assert (prospect.words, prospect.rows, prospect.seconds) == ("nothing logged for 5 minutes", 0, 300.0)
 
 
 def test_a_rule_on_two_metrics_is_met_by_both_together() -> None:
