@@ -74,7 +74,7 @@ class Finding:
 UNKNOWN_FACTS = {"step_time": "not known of this run yet", "phase_step": "no phase has begun"}
 """Why a fact is unknown that the configuration does not tell."""
 
-_PARTS = Metric | Context | Negative | Arithmetic | Compare | Logic | Not | Call
+_PARTS = Metric | Context | InPhase | Negative | Arithmetic | Compare | Logic | Not | Call
 """What has a value of its own that the text does not state."""
 
 

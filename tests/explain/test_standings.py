@@ -293,6 +293,13 @@ def test_a_rule_for_another_phase_says_so() -> None:
     assert why(rules, started, *steps(0.5, first=80))[0] == "firing"
 
 
+def test_a_phase_inside_a_condition_is_told() -> None:
+    rules = one_rule("kl.ref > 0.1 and not phase == late")
+    started = RunStarted(run="r", config={"max_steps": 90})
+    assert why(rules, started, *steps(0.5, first=80)) == ("false", "phase == late holds")
+    assert why(rules, *steps(0.5)) == ("unknown", "phase == late is unknown (not known of this run)")
+
+
 def test_a_rule_that_an_override_switches_off_says_so() -> None:
     rules = one_rule("kl.ref > 0.1", overrides="[{where: {team: math}, enabled: false}]")
     started = RunStarted(run="r", labels={"team": "math"})
