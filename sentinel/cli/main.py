@@ -29,8 +29,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("sentinel.cli.run:run", "Watch runs and tell people what goes wrong."),
     "demo": ("sentinel.cli.demo:demo", "See a real run fail and the alert it raises, in half a minute."),
     "replay": ("sentinel.cli.replay:replay", "Play recorded runs through the rules."),
+    "explain": (
+        "sentinel.cli.explain:explain",
+        "Say why a rule fires or is quiet for a run, and what would change it.",
+    ),
     "publish": ("sentinel.cli.publish:publish", "Send one event from a shell."),
-    "rules": ("sentinel.cli.rules:rules", "Validate, test, compare and list rules."),
+    "rules": ("sentinel.cli.rules:rules", "Validate, test, compare, list and explain rules."),
     "init": ("sentinel.cli.init:init", "Write a commented configuration file."),
     "metrics": ("sentinel.cli.metrics:metrics", "Look up what a metric is and what trainers call it."),
 }

@@ -1,4 +1,4 @@
-"""`sentinel metrics`: the metric dictionary, and what it makes of a recorded run."""
+"""`sentinel metrics`: the metric dictionary, and what it makes of a recorded or a live run."""
 
 from __future__ import annotations
 
@@ -26,33 +26,57 @@ MAX_HINTS = 50
 @click.option(
     "--from", "recording", metavar="FILE", help="Tell what this recorded run sends (JSONL, `-`: standard input)."
 )
+@click.option("--run", "live", metavar="RUN", help="Tell what this live run sends, as the daemon has it.")
 @click.option(
-    "--rules", "rule_paths", multiple=True, metavar="PATH", help="With --from: which rules. Default: grpo, ppo, infra."
+    "--rules",
+    "rule_paths",
+    multiple=True,
+    metavar="PATH",
+    help="With --from or --run: which rules. Default: grpo, ppo, infra; for a live run those of the daemon's settings.",
 )
 @click.option(
     "--framework", help="With --from: whose keys they are (trl, verl...). Default: what the run says, or a guess."
 )
+@click.option("--config", type=click.Path(path_type=Path), help="With --run: the daemon's configuration.")
+@click.option("--url", help="With --run: of Redis. Default: as `sentinel explain`.")
 @click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def metrics(
-    name: str | None, recording: str | None, rule_paths: tuple[str, ...], framework: str | None, output: str
+    name: str | None,
+    recording: str | None,
+    live: str | None,
+    rule_paths: tuple[str, ...],
+    framework: str | None,
+    config: Path | None,
+    url: str | None,
+    output: str,
 ) -> None:
     """Look up what a metric is and what trainers call it, by its name or by a trainer's key; or list all.
 
-    With --from: what a recorded run sends, what of it is unknown, and which rules that leaves without their metrics.
+    With --from or --run: what a recorded or a live run sends, what of it is unknown, and which rules that leaves
+    without their metrics.
     """
     dictionary = default()
-    if recording is not None:
-        if name is not None:
-            raise UsageError("name a metric or a recording with --from, not both")
-        _check_framework(framework, dictionary)
-        reports = survey(recording, rule_paths, framework, dictionary)
+    if (name is not None) + (recording is not None) + (live is not None) > 1:
+        raise UsageError("name one: a metric, a recording with --from, or a live run with --run")
+    if live is None and (config is not None or url is not None):
+        raise UsageError("--config and --url go with --run RUN")
+    if recording is not None or live is not None:
+        if recording is not None:
+            _check_framework(framework, dictionary)
+            reports = survey(recording, rule_paths, framework, dictionary)
+        else:
+            from sentinel.cli.live_metrics import survey_live
+
+            if framework is not None:
+                raise UsageError("--framework goes with --from FILE")
+            reports = [survey_live(live or "", rule_paths, config, url, dictionary)]
         if output == "json":
             print_json({"version": JSON_VERSION, "runs": [_run_json(report) for report in reports]})
         else:
             click.echo("\n\n".join(_run_text(report) for report in reports))
         return
     if rule_paths or framework is not None:
-        raise UsageError("--rules and --framework go with --from FILE")
+        raise UsageError("--rules goes with --from FILE or --run RUN, --framework with --from FILE")
     if name is None:
         listed = list(dictionary.metrics.values())
         if output == "json":
@@ -94,15 +118,15 @@ def refused(key: str, dictionary: Dictionary) -> list[tuple[str, KeyRow]]:
     ]
 
 
-# --- a recorded run ---------------------------------------------------------------------------------------------
+# --- a run ---------------------------------------------------------------------------------------------
 
 
 @dataclass(slots=True)
 class Report:
-    """What one run of a recording sends. `framework`, `version`: as the run or the user says.
+    """What one run sends. `framework`, `version`: as the run or the user says.
 
-    `rows`: how often each key came; `last`: its newest value. `readings`: what each key is. `dropped`: metrics that are
-    no numbers, with the reason. `not_evaluable`: rule → what it misses.
+    `rows`: how often each key came, 0 where that is not known; `last`: its newest value. `readings`: what each key is.
+    `dropped`: metrics that are no numbers, with the reason. `not_evaluable`: rule → what it misses.
     """
 
     run: str
@@ -162,11 +186,11 @@ def survey(recording: str, rule_paths: tuple[str, ...], framework: str | None, d
     for report in reports.values():
         report.rejected = rejected
         report.not_evaluable = {missing.rule: list(missing.missing) for missing in engine.not_evaluable(report.run)}
-        _read(report, dictionary)
+        read_keys(report, dictionary)
     return list(reports.values())
 
 
-def _read(report: Report, dictionary: Dictionary) -> None:
+def read_keys(report: Report, dictionary: Dictionary) -> None:
     """What the dictionary makes of the run's keys."""
     bare = {key: key.partition("{")[0] for key in report.rows}
     report.identity = dictionary.identify(bare.values())
@@ -204,7 +228,7 @@ def _run_text(report: Report) -> str:
     named = [(key, reading) for key, reading in report.readings.items() if reading.standing in ("named", "canonical")]
     if named:
         rows = [
-            (clean(key), _full(reading), _value(report.last[key]), str(report.rows[key]), _estimator(reading))
+            (clean(key), _full(reading), _value(report.last[key]), str(report.rows[key] or "-"), _estimator(reading))
             for key, reading in named
         ]
         lines += ["", table([("KEY", "METRIC", "LAST", "ROWS", "ESTIMATOR"), *rows])]
@@ -233,7 +257,7 @@ def _run_text(report: Report) -> str:
     for rule, missing in report.not_evaluable.items():
         lines.append(f"  {clean(rule)} needs {', '.join(clean(name) for name in missing)}")
     if report.rejected:
-        lines.append(f"{counted(report.rejected, 'line')} of the file could not be understood")
+        lines.append(f"{counted(report.rejected, 'line')} could not be understood")
     return "\n".join(lines)
 
 
@@ -253,7 +277,7 @@ def _run_json(report: Report) -> dict[str, Any]:
                 "standing": reading.standing,
                 "name": reading.name,
                 "labels": dict(reading.labels),
-                "rows": report.rows[key],
+                "rows": report.rows[key] or None,
                 "last": _finite(report.last[key]),
                 "estimator": reading.row.estimator if reading.row is not None else None,
                 "aggregation": reading.row.aggregation if reading.row is not None else None,

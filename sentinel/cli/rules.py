@@ -1,4 +1,4 @@
-"""`sentinel rules`: validate, test, diff, list, schema. None of them needs Redis, Slack or a secret."""
+"""`sentinel rules`: validate, test, diff, list, explain, schema. None of them needs Redis, Slack or a secret."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from sentinel.cli.output import JSON_VERSION, clean, print_json, table
+from sentinel.cli.rule_story import explain
 from sentinel.cli.rules_diff import diff
 from sentinel.cli.rules_test import test_
 from sentinel.errors import UsageError
@@ -28,10 +29,11 @@ _PATHS = click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
 
 @click.group()
 def rules() -> None:
-    """Validate, test, compare and list rules."""
+    """Validate, test, compare, list and explain rules."""
 
 
 rules.add_command(diff)
+rules.add_command(explain)
 
 
 @rules.command()

@@ -463,7 +463,7 @@ class Engine:
     def _wake(self, run: RunState, hits: list[Hit] | None, time: float) -> list[Hit] | None:
         """Ask the instances that sleep while all values are numbers."""
         assert run.compiled is not None
-        reader = self._reader(run, time)
+        reader = self.reader_at(run, time)
         for index in run.compiled.dormant:
             instance = run.compiled.instances[index]
             truths = tuple(reader.truth(condition) for _, condition in instance.conditions)
@@ -553,7 +553,7 @@ class Engine:
         if level < 0:
             level = max((at for at, clock in enumerate(record.clocks) if clock.count), default=0)
         severity, condition = instance.conditions[level]
-        reader = self._reader(run, time)
+        reader = self.reader_at(run, time)
         decided = deciding(condition, reader)
         if state == "firing":
             breach = min((clock.step for clock in record.clocks if clock.count), default=run.step)
@@ -654,11 +654,17 @@ class Engine:
                         return when
         return breach_time
 
-    def _reader(self, run: RunState, time: float) -> Reader:
+    def reader_at(self, run: RunState, time: float, *, rel: int | None = None) -> Reader:
+        """What answers for the values of expressions over `run` at `time`; as of `rel`, steps after the attempt's
+        first, or else as of the newest one."""
         assert run.compiled is not None
+        if rel is None:
+            rel, step = run.rel, run.step
+        else:
+            step = run.first_step + rel
         return Reader(
             run.slots, run.bad, run.constants, run.phases, records=run.records, instances=run.compiled.instances,
-            recorded=run.recorded, rel=run.rel, step=run.step, time=time, origin=run.origin,
+            recorded=run.recorded, rel=rel, step=step, time=time, origin=run.origin,
         )  # fmt: skip
 
     def _end_all(self, run: RunState, state: AlertState, time: float) -> list[Transition]:
@@ -804,7 +810,7 @@ class Engine:
     def _judge_waiting(self, run: RunState, waited: Sequence[int], due: float) -> Transitions:
         assert run.compiled is not None
         # A hair past the moment, so that `age(x) > 5m` holds at five minutes and not at the next event.
-        reader = self._reader(run, math.nextafter(due, math.inf))
+        reader = self.reader_at(run, math.nextafter(due, math.inf))
         hits: list[Hit] = []
         for index in waited:
             instance = run.compiled.instances[index]
@@ -837,7 +843,7 @@ class Engine:
         due = math.inf
         for key, wait in watched:
             since = run.slots[key].time
-            seconds = wait if isinstance(wait, float | int) else self._reader(run, run.time).number(wait)
+            seconds = wait if isinstance(wait, float | int) else self.reader_at(run, run.time).number(wait)
             due = self._sooner(run, due, (since if since == since else run.origin) + seconds)
         record, rule = run.records[index], run.compiled.instances[index].rule
         if record is not None:
@@ -893,7 +899,7 @@ class Engine:
     def reader(self, run_id: str) -> Reader:
         """What asks for the value of an expression of a run as of its newest event. KeyError for an unknown run."""
         run = self.runs[run_id]
-        return self._reader(run, run.time if run.timed else math.nan)
+        return self.reader_at(run, run.time if run.timed else math.nan)
 
     def active(self) -> Iterator[tuple[RunState, Instance, Record]]:
         """Every alert on record, pending ones included."""
@@ -907,12 +913,17 @@ class Engine:
         """The whole state. `restore` of it, under the same rules, goes on as if nothing had happened."""
         return codec.dump(self.runs.values())
 
-    def restore(self, data: bytes) -> None:
-        """Replace the state. Under other rules, what they share is kept. Raises SnapshotError and changes nothing."""
+    def restore(self, data: bytes, *, only: str | None = None) -> None:
+        """Replace the state. Under other rules, what they share is kept. Raises SnapshotError and changes nothing.
+
+        `only`: the one run to take up, for who wants to look at no other.
+        """
         runs: dict[str, RunState] = {}
         wakeups: list[tuple[float, str]] = []
         for saved in codec.load(data):
             run = saved.run
+            if only is not None and run.id != only:
+                continue
             runs[run.id] = run
             run.recorded = chosen(self.references, run.labels)
             if run.names:

@@ -31,6 +31,7 @@ from sentinel.rules.model import RuleSet
 from sentinel.service.clock import monotonic
 from sentinel.service.figures import Figures
 from sentinel.service.logs import Throttle
+from sentinel.service.saved import Saved, decode_saved, encode_saved
 from sentinel.severity import Severity, rank
 
 READ_COUNT = 500
@@ -63,13 +64,6 @@ class Anchored(Clock, Protocol):
     """A clock that can be set by the server's."""
 
     def anchor(self, server_time: float) -> None: ...
-
-
-class _Saved(msgspec.Struct):
-    """What a snapshot holds."""
-
-    engine: bytes
-    incidents: bytes
 
 
 class Partition:
@@ -134,7 +128,7 @@ class Partition:
         if found is not None:
             position, data = found
             try:
-                saved = _decode_saved(data)
+                saved = decode_saved(data)
                 self.engine.restore(saved.engine)
                 self.book.restore(saved.incidents)
                 self.position = position
@@ -472,7 +466,7 @@ class Partition:
             return
         position = self.position
         try:
-            data = _encoder.encode(_Saved(self.engine.snapshot(), self.book.snapshot()))
+            data = encode_saved(Saved(self.engine.snapshot(), self.book.snapshot()))
         except (OverflowError, TypeError, ValueError) as error:
             # A fault of ours. Without snapshots a restart reads the stream from its beginning: slower, not wrong.
             self._figures.snapshot_failures.inc()
@@ -526,14 +520,3 @@ def _order(entry_id: str) -> tuple[int, int]:
 
 def _later(one: str, other: str) -> bool:
     return _order(one) > _order(other)
-
-
-def _decode_saved(data: bytes) -> _Saved:
-    try:
-        return _decoder.decode(data)
-    except msgspec.DecodeError as error:
-        raise SnapshotError(f"the snapshot cannot be read: {error}") from error
-
-
-_encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(_Saved)
