@@ -23,7 +23,21 @@ from sentinel.stats.window import Axis
 NEVER_NEGATIVE = Interval(0.0)
 
 KEEPS_RANGE = frozenset(
-    {"mean", "median", "min", "max", "quantile", "first", "last", "best", "worst", "initial", "ewma"}
+    {
+        "mean",
+        "median",
+        "min",
+        "max",
+        "quantile",
+        "first",
+        "last",
+        "best",
+        "worst",
+        "initial",
+        "baseline",
+        "reference",
+        "ewma",
+    }
 )
 """What is a value of its argument, or lies between two."""
 
