@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sentinel.errors import UsageError
 
-PACKS: tuple[str, ...] = ("grpo", "ppo", "infra", "strict", "classic")
+PACKS: tuple[str, ...] = ("grpo", "ppo", "infra", "strict", "classic", "essential")
 """The shipped rule packs."""
 
 DEFAULT_PACKS: tuple[str, ...] = ("grpo", "ppo", "infra")
