@@ -54,6 +54,14 @@ AIMS = {"fire": "to fire", "rise": "to rise", "resolve": "to resolve"}
     metavar="PATH",
     help="Rule file, folder or pack. Default: those of the daemon's settings.",
 )
+@click.option(
+    "--reference",
+    "reference_paths",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="A recorded run for reference(x). Default: those of the daemon's settings.",
+)
 @click.option("--config", type=click.Path(path_type=Path), help="The daemon's configuration: its rules and its Redis.")
 @click.option("--url", help="Of Redis. Default: that of --config, SENTINEL_REDIS_URL or SENTINEL_URL, else embedded.")
 @click.option("--labels", multiple=True, metavar="NAME=VALUE", help="Of a rule with several alerts: this one.")
@@ -65,6 +73,7 @@ def explain(
     at: int | None,
     framework: str | None,
     rule_paths: tuple[str, ...],
+    reference_paths: tuple[Path, ...],
     config: Path | None,
     url: str | None,
     labels: tuple[str, ...],
@@ -86,7 +95,7 @@ def explain(
         raise UsageError("--at and --framework go with --from FILE")
     if recording is not None and url is not None:
         raise UsageError("--url is that of a live run: leave it out beside --from")
-    sight, rules, rule = see(run, rule, recording, at, framework, rule_paths, config, url)
+    sight, rules, rule = see(run, rule, recording, at, framework, rule_paths, reference_paths, config, url)
     assert sight.run is not None
     chosen = [_named(rule, rules)] if rule is not None else list(rules)
     found = list(standings(sight.engine, sight.run, chosen, now=sight.now))
@@ -123,6 +132,7 @@ def see(
     at: int | None,
     framework: str | None,
     rule_paths: Sequence[str],
+    reference_paths: Sequence[Path],
     config: Path | None,
     url: str | None,
 ) -> tuple[Sight, RuleSet, str | None]:
@@ -130,6 +140,7 @@ def see(
     from sentinel.metrics import default
     from sentinel.resources import read_sources
     from sentinel.rules.loader import load_rules
+    from sentinel.service.references import read_references
     from sentinel.service.settings import load_settings
     from sentinel.service.sight import look_at_recording, look_live
 
@@ -141,14 +152,16 @@ def see(
     if not paths or (recording is None and url is None):
         settings, _ = load_settings(config)
         paths = paths or settings.rules
+        reference_paths = reference_paths or [path.expanduser() for path in settings.references]
         socket = settings.state_folder / wire.SOCKET
         own = f"unix://{quote(str(socket))}" if config is not None and socket.exists() else None
         url = url or settings.redis.url or own or wire.default_url()
     rules = load_rules(read_sources(paths), dictionary)
+    references = read_references(reference_paths, dictionary, framework=framework)
     if recording is None:
         if run is None:
             raise UsageError("name a run, or a recording with --from FILE")
-        sight = asyncio.run(look_live(url or "", run, rules, dictionary))
+        sight = asyncio.run(look_live(url or "", run, rules, dictionary, references=references))
     else:
         path = Path("/dev/stdin") if recording == "-" else Path(recording)
         if path.is_dir() or not path.exists():
@@ -156,7 +169,7 @@ def see(
         if run is not None and rule is None and rules.named(run) is not None:
             # A recording mostly holds one run, which need not be named.
             run, rule = None, run
-        sight = look_at_recording(path, run, rules, dictionary, at=at, framework=framework)
+        sight = look_at_recording(path, run, rules, dictionary, at=at, framework=framework, references=references)
         if sight.last_step is None and at is not None and sight.first_step is not None:
             raise UsageError(f"the run begins at step {sight.first_step}, after step {at}")
     if sight.run is None:

@@ -143,6 +143,8 @@ def json_of_story(story: Story, tests: list[dict[str, Any]]) -> dict[str, Any]:
         "taints": rule.taints,
         "needs": [_need(need) for need in story.needs],
         "config": list(story.config),
+        "reference": list(story.recorded),
+        "asks_about": list(story.asks),
         "speaks": _wait(story.speaks),
         "fires": _wait(story.fires),
         "fastest_rows": story.fastest,

@@ -11,13 +11,18 @@ from sentinel.metrics import Dictionary
 
 
 def survey_live(
-    run: str, rule_paths: tuple[str, ...], config: Path | None, url: str | None, dictionary: Dictionary
+    run: str,
+    rule_paths: tuple[str, ...],
+    reference_paths: tuple[Path, ...],
+    config: Path | None,
+    url: str | None,
+    dictionary: Dictionary,
 ) -> Report:
     """The keys of the run and what they are. How often each came is not remembered, so `rows` holds zeros.
 
     Raises UsageError for a run that nobody has heard of, and BusUnavailable.
     """
-    sight, rules, _ = see(run, None, None, None, None, rule_paths, config, url)
+    sight, rules, _ = see(run, None, None, None, None, rule_paths, reference_paths, config, url)
     state = sight.run
     assert state is not None
     report = Report(state.id, version=state.version, config=dict(state.config), rules=len(rules))

@@ -37,6 +37,14 @@ MAX_HINTS = 50
 @click.option(
     "--framework", help="With --from: whose keys they are (trl, verl...). Default: what the run says, or a guess."
 )
+@click.option(
+    "--reference",
+    "reference_paths",
+    multiple=True,
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help="With --from or --run: a recorded run for reference(x). Default: for a live run those of the settings.",
+)
 @click.option("--config", type=click.Path(path_type=Path), help="With --run: the daemon's configuration.")
 @click.option("--url", help="With --run: of Redis. Default: as `sentinel explain`.")
 @click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
@@ -46,6 +54,7 @@ def metrics(
     live: str | None,
     rule_paths: tuple[str, ...],
     framework: str | None,
+    reference_paths: tuple[Path, ...],
     config: Path | None,
     url: str | None,
     output: str,
@@ -63,20 +72,20 @@ def metrics(
     if recording is not None or live is not None:
         if recording is not None:
             _check_framework(framework, dictionary)
-            reports = survey(recording, rule_paths, framework, dictionary)
+            reports = survey(recording, rule_paths, reference_paths, framework, dictionary)
         else:
             from sentinel.cli.live_metrics import survey_live
 
             if framework is not None:
                 raise UsageError("--framework goes with --from FILE")
-            reports = [survey_live(live or "", rule_paths, config, url, dictionary)]
+            reports = [survey_live(live or "", rule_paths, reference_paths, config, url, dictionary)]
         if output == "json":
             print_json({"version": JSON_VERSION, "runs": [_run_json(report) for report in reports]})
         else:
             click.echo("\n\n".join(_run_text(report) for report in reports))
         return
-    if rule_paths or framework is not None:
-        raise UsageError("--rules goes with --from FILE or --run RUN, --framework with --from FILE")
+    if rule_paths or reference_paths or framework is not None:
+        raise UsageError("--rules and --reference go with --from FILE or --run RUN, --framework with --from FILE")
     if name is None:
         listed = list(dictionary.metrics.values())
         if output == "json":
@@ -146,7 +155,13 @@ class Report:
     rejected: int = 0
 
 
-def survey(recording: str, rule_paths: tuple[str, ...], framework: str | None, dictionary: Dictionary) -> list[Report]:
+def survey(
+    recording: str,
+    rule_paths: tuple[str, ...],
+    reference_paths: tuple[Path, ...],
+    framework: str | None,
+    dictionary: Dictionary,
+) -> list[Report]:
     """The runs of a recording, in the order in which they began. Raises UsageError, and RuleError for bad rules."""
     # Looking a name up needs no engine and no rules.
     from sentinel.bus.recording import read_recording
@@ -154,12 +169,14 @@ def survey(recording: str, rule_paths: tuple[str, ...], framework: str | None, d
     from sentinel.events import RunStarted, Sample, StepMetrics
     from sentinel.resources import DEFAULT_PACKS, read_sources
     from sentinel.rules.loader import load_rules
+    from sentinel.service.references import read_references
 
     rules = load_rules(read_sources(rule_paths or DEFAULT_PACKS), dictionary)
     path = Path("/dev/stdin") if recording == "-" else Path(recording)
     if path.is_dir() or not path.exists():
         raise UsageError(f"there is no file {clean(recording)}")
-    engine = Engine(rules, dictionary=dictionary)
+    references = read_references(reference_paths, dictionary, framework=framework)
+    engine = Engine(rules, dictionary=dictionary, references=references)
     reports: dict[str, Report] = {}
     rejected = 0
     for item in read_recording(path):

@@ -123,10 +123,7 @@ def _print(page: Page, story: Story, tests: Sequence[dict[str, Any]]) -> None:
             ("speaks", _wait(story.speaks)),
             ("fires", _wait(story.fires)),
             ("at best", _best(story)),
-            (
-                "keeps",
-                f"about {_bytes(story.bytes)} of each run{', with ten series behind the *' if _wild(story) else ''}",
-            ),
+            ("keeps", _keeps(story)),
             *((("unknown" if at == 0 else ""), note) for at, note in enumerate(story.unknown)),
         ]
     )
@@ -135,6 +132,12 @@ def _print(page: Page, story: Story, tests: Sequence[dict[str, Any]]) -> None:
         _need(page, need)
     if story.config:
         page.line("and of the run's configuration: ", Text(", ".join(map(clean, story.config)), "bold"))
+        page.gap()
+    if story.recorded:
+        page.line("and of a reference run (--reference, `references`): ", Text(", ".join(story.recorded), "bold"))
+        page.gap()
+    if story.asks:
+        page.line("and asks about the alerts of ", Text(", ".join(story.asks), "bold"))
         page.gap()
     book = rule.runbook
     page.facts(
@@ -186,6 +189,12 @@ def _best(story: Story) -> str:
     extents = [node.window for node in nodes if isinstance(node, Call)] + [story.rule.hold]
     timed = any(extent is not None and extent.axis is Axis.TIME for extent in extents)
     return f"{rows}, tried on an even run" + (f" of {SECONDS_PER_STEP:.0f} s a step" if timed else "")
+
+
+def _keeps(story: Story) -> str:
+    if not story.bytes:
+        return "no values of a run"
+    return f"about {_bytes(story.bytes)} of each run{', with ten series behind the *' if _wild(story) else ''}"
 
 
 def _bytes(size: int) -> str:

@@ -29,6 +29,12 @@ from sentinel.rules.expression.nodes import (
 from sentinel.rules.model import Rule
 from sentinel.stats import FUNCTIONS, Reference, Result, WindowFunction
 
+IN_CONFIGURATION = " in the configuration"
+
+IN_REFERENCE = " in the reference run"
+
+A_REFERENCE = "a reference run"
+
 Lack = tuple[str, ...]
 """What is missing, each once; empty for nothing."""
 
@@ -141,8 +147,8 @@ def _of_context(name: str, known: Known) -> Lack:
     if name in known.constants or not (name == PROGRESS or name.startswith(CONFIG)):
         return ()
     if name == PROGRESS:
-        return ("the planned steps in the configuration",)
-    return (f"{name.removeprefix(CONFIG)} in the configuration",)
+        return (f"the planned steps{IN_CONFIGURATION}",)
+    return (f"{name.removeprefix(CONFIG)}{IN_CONFIGURATION}",)
 
 
 def _of_phase(known: Known) -> Lack:
@@ -152,8 +158,8 @@ def _of_phase(known: Known) -> Lack:
 def _of_reference(argument: Node, known: Known) -> Lack:
     assert isinstance(argument, Metric)
     if known.recorded is None:
-        return ("a reference run",)
-    return () if argument.name in known.recorded else (f"{argument.name} in the reference run",)
+        return (A_REFERENCE,)
+    return () if argument.name in known.recorded else (f"{argument.name}{IN_REFERENCE}",)
 
 
 def _all(lacks: Iterable[Lack]) -> Lack:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sentinel.engine.evaluate import Reader
@@ -28,7 +28,7 @@ from sentinel.rules.expression.nodes import (
     children,
     is_condition,
 )
-from sentinel.stats import FUNCTIONS, Nonfinite, Result
+from sentinel.stats import FUNCTIONS, Nonfinite, Reference, Result
 from sentinel.stats.series import Series
 
 LONGEST = 60
@@ -43,7 +43,8 @@ class Finding:
 
     - `text`: its canonical text. `truth`: of a condition, None for unknown; `value`: of a number, None for unknown.
     - `unit`: what stands behind the value. `note`: what is remembered for it, or why it is unknown.
-    - `fill`: of a window function. `since_step`: when a best, or a start, was fixed.
+    - `fill`: of a window function. `since_step`: when a best or a start was fixed, or a
+      baseline frozen.
     - `op`, `left`, `right`: of a comparison, with the texts of its sides; a threshold stands on the right.
     - `percent`: its numbers read best as percentages.
     - `parts`: what it is made of, without the numbers that the text states.
@@ -87,7 +88,10 @@ class Inspector:
         self.words = words
 
     def find(self, node: Node) -> Finding:
-        parts = tuple(self.find(child) for child in children(node) if isinstance(child, _PARTS))
+        within = children(node)
+        if isinstance(node, Call) and issubclass(FUNCTIONS[node.function], Reference):
+            within = ()  # the metric of another run: this one's value has no part in it
+        parts = tuple(self.find(child) for child in within if isinstance(child, _PARTS))
         if is_condition(node):
             return self._condition(node, parts)
         return self._number(node, parts)
@@ -167,7 +171,12 @@ class Inspector:
                 return Finding("arithmetic", text, False, None, value, unit, note, parts=parts)
 
     def _metric(self, metric: Metric, value: float | None, unit: str) -> Finding:
-        """The newest value, and when it was logged if that was not just now."""
+        """The newest value, and when it was logged if that was not just now; of a derived one what it is made of."""
+        derived = next((one for one in self.run.derived if one.series.full == metric.name), None)
+        parts: tuple[Finding, ...] = ()
+        if derived is not None:
+            made_of = (self.run.series[key].full for _, key in derived.needs)
+            parts = tuple(self.find(replace(metric, name=name, labels=())) for name in made_of)
         series: Series | None = self.run.slots.get(series_key(metric))
         if series is None:
             # Nothing keeps a series that rules only ask about; the run's newest row may have it.
@@ -184,7 +193,9 @@ class Inspector:
                 note = why.value
         elif series_step is not None and series_step < self.run.rel:
             note = f"logged at step {self.run.first_step + series_step}"
-        return Finding("metric", str(metric), False, None, value, unit, note)
+        if derived is not None:
+            note = f"derived: {derived.derivation.formula}" + (f", {note}" if note else "")
+        return Finding("metric", str(metric), False, None, value, unit, note, parts=parts)
 
 
 def _known(value: float) -> float | None:
@@ -234,6 +245,8 @@ def blame(finding: Finding) -> list[str]:
             return list(dict.fromkeys(_unknowns(finding))) or [f"{finding.text} is unknown"]
         case "not":
             return [f"{finding.parts[0].text} holds"]
+        case "function" if finding.text.startswith(("firing(", "pending(")):
+            return [finding.note]
         case "function" if finding.text.startswith("nonfinite("):
             return [f"{finding.parts[0].text} is a number"]
         case _:

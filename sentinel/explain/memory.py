@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from dataclasses import dataclass
 from typing import Any
 
-from sentinel.engine.plan import running_key, series_key, window_key
+from sentinel.engine.plan import running_key, series_key, standing, window_key
+from sentinel.engine.recorded import LABEL
+from sentinel.engine.recorded import NOTHING as NO_REFERENCE
 from sentinel.engine.run_state import RunState
 from sentinel.explain.words import seconds_spelled, spelled
-from sentinel.rules.expression.nodes import Call, Extent, Node
-from sentinel.stats import FUNCTIONS, Pointwise, Probe, RunningFunction, WindowFunction
+from sentinel.rules.expression.nodes import Alert, Call, Extent, Metric, Node
+from sentinel.stats import FUNCTIONS, Pointwise, Probe, Reference, RunningFunction, WindowFunction
+from sentinel.stats.baseline import Baseline
 from sentinel.stats.best import Best
 from sentinel.stats.ewma import Ewma
 from sentinel.stats.initial import Initial
@@ -48,7 +52,8 @@ class Fill:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """`fill` of a window function, None for others. `note`: the same, or what else it remembers, in words."""
+    """`fill` of a window function, None for others. `note`: the same, or what else it remembers, in words.
+    `since_step`: when a best or a start was fixed, or a baseline frozen."""
 
     note: str = ""
     fill: Fill | None = None
@@ -63,6 +68,13 @@ def remembered(call: Call, run: RunState, rel: int, time: float) -> Memory:
     function, extent = FUNCTIONS[call.function], call.window
     if issubclass(function, Pointwise):
         return NOTHING
+    if isinstance(call.argument, Alert):
+        return Memory(_alert(run, call.argument))
+    if issubclass(function, Reference):
+        assert isinstance(call.argument, Metric)
+        return Memory(_reference(run, call.argument.name, run.first_step + rel))
+    if issubclass(function, RunningFunction) and function.owned:
+        return _baseline(run, call)
     if issubclass(function, RunningFunction):
         return _running(run.slots.get(running_key(call)))
     if issubclass(function, Probe):
@@ -117,3 +129,52 @@ def _probe(run: RunState, argument: Node) -> Memory:
     if series.step < 0:
         return Memory("never logged in this attempt")
     return Memory(f"last logged at step {run.first_step + series.step}")
+
+
+def _baseline(run: RunState, call: Call) -> Memory:
+    """It stands still while the alert that it belongs to is pending or firing."""
+    slot: Baseline | None = run.slots.get(running_key(call))
+    if slot is None or run.compiled is None:
+        return NOTHING
+    held = min(len(slot.values), slot.size)
+    said = f"median of the last {held} values" if held >= slot.least else f"{held} of at least {slot.least} values"
+    index = run.compiled.index.get(call.owner)
+    record = None if index is None else run.records[index]
+    if record is None:
+        return Memory(said)
+    return Memory(f"{said}, frozen since step {record.onset_step}", None, record.onset_step)
+
+
+def _reference(run: RunState, series: str, step: int) -> str:
+    """At which of its steps the reference run logged what it is asked for, or why it has nothing to say."""
+    recorded = run.recorded
+    if recorded is NO_REFERENCE:
+        named = run.labels.get(LABEL)
+        return "the run has no reference run" if named is None else f"there is no reference run {named}"
+    column = recorded.series.get(series)
+    if column is None:
+        return "the reference run has never logged it"
+    if step > recorded.last:
+        return f"the reference run ends at step {recorded.last}"
+    at = bisect_right(column.steps, step)
+    if not at:
+        return f"the reference run logs it from step {column.steps[0]} on"
+    return f"of its step {column.steps[at - 1]}"
+
+
+def _alert(run: RunState, alert: Alert) -> str:
+    """How another rule stands, as the next event will see it."""
+    assert run.compiled is not None
+    found = [run.records[index] for index, _ in standing(alert, run.compiled.instances)]
+    if not found:
+        return f"{alert.name} has no such alert in this run"
+    open_ones = [record for record in found if record is not None]
+    if not open_ones:
+        return f"{alert.name} is quiet"
+    worst = max(open_ones, key=lambda record: (record.level, -record.onset_step))
+    others = len(found) - 1
+    among = "" if not others else f" ({len(open_ones)} of its {len(found)} alerts are open)"
+    if worst.level < 0:
+        return f"{alert.name} is pending since step {worst.onset_step}{among}"
+    instance = next(one for one, record in zip(run.compiled.instances, run.records, strict=True) if record is worst)
+    return f"{alert.name} is firing ({instance.conditions[worst.level][0]}) since step {worst.fired_step}{among}"

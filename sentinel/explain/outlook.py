@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Literal
 
 from sentinel.engine.bind import Instance
 from sentinel.engine.engine import Engine
-from sentinel.engine.plan import metric_key
+from sentinel.engine.plan import metric_key, standing
 from sentinel.engine.run_state import RunState
 from sentinel.engine.transition import Transition
 from sentinel.events import MetricValue
@@ -22,7 +22,7 @@ from sentinel.explain.trial import Goal, Trial
 from sentinel.explain.warmup import earliest
 from sentinel.explain.words import Words, literals, seconds_spelled
 from sentinel.metrics import Dictionary
-from sentinel.rules.expression.nodes import Call, Extent, Metric, Node, metrics_of, walk
+from sentinel.rules.expression.nodes import Call, Extent, Metric, Node, alerts_of, metrics_of, walk
 from sentinel.severity import SEVERITIES, Severity
 from sentinel.stats import FUNCTIONS, Nonfinite, Probe
 from sentinel.stats.series import Series
@@ -131,14 +131,12 @@ class _Search:
         self.dictionary: Dictionary = words.dictionary
         self.trial = Trial(engine, run, self.instance.rule)
         self.keys = {series.full: key for key, series in run.names.items()}
-        nodes = self.instance.expressions()
-        self.metrics = [
-            metric
-            for metric in dict.fromkeys(found for node in nodes for found in metrics_of(node))
-            if metric.name in self.keys
-        ]
+        self.nodes = list(_expressions(self.instance, run.compiled.instances))
+        named = dict.fromkeys(found for node in self.nodes for found in metrics_of(node))
+        self.metrics = list(dict.fromkeys(one for metric in named for one in _logged(metric, run)))
+        """What is logged and decides: of a derived metric its parts, of another rule's alert what that looks at."""
         self.timed = any(index == at for at, _ in run.compiled.timed)
-        self.most = _horizon(self.instance, run, self.trial)
+        self.most = _horizon(self.instance, self.nodes, run, self.trial)
         self.severity: Severity = self.instance.conditions[0][0]
         """Of the transition that met a goal last."""
 
@@ -336,7 +334,7 @@ class _Search:
         """What is large for a metric: its own values of late, and the numbers that the rule states."""
         series: Series | None = self.run.slots.get(metric_key(metric.name))
         values = series.values[-50:] if series is not None else []
-        stated = (abs(x) for node in self.instance.expressions() for x in literals(node))
+        stated = (abs(x) for node in self.nodes for x in literals(node))
         return max([abs(here), *(abs(x) for x in values), *stated]) or 1.0
 
     def _range(self, metric: Metric) -> tuple[float, float]:
@@ -413,14 +411,18 @@ def _asked(instance: Instance, aim: Aim) -> Iterator[tuple[Metric, Want]]:
                     yield node.argument, "not logged"
 
 
-def _horizon(instance: Instance, run: RunState, trial: Trial) -> int:
+def _horizon(instance: Instance, roots: Sequence[Node], run: RunState, trial: Trial) -> int:
     """Rows in which whatever can happen to an instance should have happened: all its windows filled anew, and held."""
     rows = 10.0 + max(0, instance.rule.after - run.rel)
-    extents: Sequence[Extent | None] = [
-        *(node.window for node in _nodes(instance) if isinstance(node, Call)),
+    extents: list[Extent | None] = [
+        *(node.window for node in _nodes(roots) if isinstance(node, Call)),
         instance.rule.hold,
         instance.rule.keep_firing,
     ]
+    if any(map(alerts_of, instance.expressions())):
+        assert run.compiled is not None
+        for other in asked_about(instance.expressions(), run.compiled.instances):
+            extents += [other.rule.hold, other.rule.keep_firing]
     stride, seconds = trial.pace.stride, trial.pace.seconds
     for extent in extents:
         if extent is None:
@@ -433,6 +435,38 @@ def _horizon(instance: Instance, run: RunState, trial: Trial) -> int:
     return int(min(rows, MOST_ROWS))
 
 
-def _nodes(instance: Instance) -> list[Node]:
+def _nodes(roots: Sequence[Node]) -> list[Node]:
     # One window that stands in several places is filled once.
-    return list(dict.fromkeys(found for node in instance.expressions() for found in walk(node)))
+    return list(dict.fromkeys(found for node in roots for found in walk(node)))
+
+
+def _expressions(instance: Instance, instances: Sequence[Instance]) -> Iterator[Node]:
+    """Those that decide about an instance: its own, and those of the rules that it asks about."""
+    yield from instance.expressions()
+    for other in asked_about(instance.expressions(), instances):
+        if other is not instance:
+            yield from other.expressions()
+
+
+def asked_about(expressions: Sequence[Node], instances: Sequence[Instance]) -> list[Instance]:
+    """The instances about whose alerts expressions ask, and those about which these ask in turn."""
+    found: dict[int, Instance] = {}
+    pending = list(expressions)
+    while pending:
+        for alert in alerts_of(pending.pop()):
+            for index, _ in standing(alert, instances):
+                if index not in found:
+                    found[index] = instances[index]
+                    pending += instances[index].expressions()
+    return list(found.values())
+
+
+def _logged(metric: Metric, run: RunState) -> Iterator[Metric]:
+    """The metric itself when the run logs it, else what it is derived from."""
+    keys = [key for key, series in run.series.items() if series.full == metric.name]
+    while keys:
+        key = keys.pop(0)
+        if key in run.names:
+            yield replace(metric, name=run.names[key].full)
+        else:
+            keys += [need for one in run.derived if one.series.raw == key for _, need in one.needs]

@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from sentinel.engine.bind import Instance, Labels
-from sentinel.engine.context import PHASE
 from sentinel.engine.engine import Engine
 from sentinel.engine.lifecycle import Clock, Record
 from sentinel.engine.plan import series_key
 from sentinel.engine.run_state import RunState
 from sentinel.explain.finding import Finding, Inspector, blame
+from sentinel.explain.lack import why_not_evaluable
 from sentinel.explain.outlook import Prospect, outlook
 from sentinel.explain.words import Words, spelled
-from sentinel.rules.expression.nodes import Call, Extent, Node, metrics_of, walk
+from sentinel.rules.expression.nodes import Call, Extent, Node, alerts_of, metrics_of, walk
 from sentinel.rules.model import Rule, carries
 from sentinel.severity import Severity
 from sentinel.stats import FUNCTIONS
@@ -250,12 +250,8 @@ def _reason(
         return "pending", f"it holds since step {counter.since_step}: {counter.words}"
     if run.status != "running":
         return "ended", f"the run is over ({run.status})"
-    if PHASE in missing:
-        return "not-evaluable", "it needs the run's phase: a phase event, or the planned steps in its configuration"
     if missing:
-        if any(" " in name for name in missing):
-            return "not-evaluable", f"it needs {', '.join(missing)}, which this run does not have"
-        return "not-evaluable", f"the run has never logged {', '.join(missing)}"
+        return "not-evaluable", why_not_evaluable(missing)
     if run.rel < instance.rule.after:
         first = run.first_step + instance.rule.after
         return "after", f"the rule waits until step {first} of the attempt (after: {instance.rule.after} steps)"
@@ -264,6 +260,8 @@ def _reason(
         return "phase", f"the rule is for the phase {' or '.join(instance.rule.phases)}, and the run's is {now}"
     truths = [finding.truth for _, finding in conditions]
     if True in truths:
+        if any(map(alerts_of, instance.expressions())):
+            return "not-asked", "the condition holds as things stand: the next event decides"
         return "not-asked", "the condition holds as things stand, and no metric of it has come since"
     clauses = list(dict.fromkeys(clause for _, finding in conditions[:1] for clause in blame(finding)))
     more = len(clauses) - MOST_BLAMED

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
@@ -10,17 +11,18 @@ from itertools import product
 from sentinel.engine.context import CONFIG, MAX_STEPS, PROGRESS, constants_of
 from sentinel.engine.engine import Engine
 from sentinel.engine.program import Program
+from sentinel.engine.recorded import Column, RecordedRun
 from sentinel.events import Phase, RunStarted, StepMetrics
 from sentinel.explain.outlook import MOST_ROWS, outlook
-from sentinel.explain.warmup import Wait, fires, speaks
+from sentinel.explain.warmup import Wait, fires, speaks, waits_of
 from sentinel.explain.words import Clause, Words, spelled
 from sentinel.metrics import Dictionary, MetricInfo
 from sentinel.metrics.keys import KeyRow
-from sentinel.rules.expression.nodes import Call, Context, InPhase, Metric, walk
+from sentinel.rules.expression.nodes import Call, Context, InPhase, Metric, alerts_of, walk
 from sentinel.rules.footprint import footprint
 from sentinel.rules.model import Rule, RuleSet
 from sentinel.severity import Severity
-from sentinel.stats import FUNCTIONS
+from sentinel.stats import FUNCTIONS, Reference
 
 SECONDS_PER_STEP = 30.0
 """What a step takes where windows of time are turned into numbers of steps."""
@@ -57,6 +59,7 @@ class Story:
     - `hold`: how long it must hold, as the end of a sentence.
     - `ends`: what resolves it. `taints`: what it means for checkpoints.
     - `needs`: metrics; `config`: keys of the configuration that a run must state.
+    - `recorded`: metrics that its reference run must log; `asks`: the rules about whose alerts it asks.
     - `speaks`, `fires`: the least that a run must have logged before a condition can hold, and before it can fire.
     - `fastest`: rows from the onset to firing at best, tried on an even run; `fastest_silence`: seconds without an
       event that do it. Both None when no way was found.
@@ -72,6 +75,8 @@ class Story:
     limits: tuple[str, ...]
     needs: tuple[Need, ...]
     config: tuple[str, ...]
+    recorded: tuple[str, ...]
+    asks: tuple[str, ...]
     speaks: Wait
     fires: Wait
     fastest: int | None
@@ -83,7 +88,9 @@ class Story:
 def tell(rule: Rule, dictionary: Dictionary, rules: RuleSet | None = None) -> Story:
     """The story of a rule. `rules`: those in force with it, for a rule that speaks of others."""
     words = Words(dictionary)
-    fastest, silence = _fastest(rule, rules if rules is not None else RuleSet((rule,)), dictionary, words)
+    rules = rules if rules is not None else RuleSet((rule,))
+    fastest, silence = _fastest(rule, rules, dictionary, words)
+    asked = waits_of(_asked_rules(rule, rules))
     return Story(
         rule=rule,
         sentences=tuple((severity, _sentence(rule, severity, words)) for severity, _ in rule.conditions),
@@ -94,8 +101,10 @@ def tell(rule: Rule, dictionary: Dictionary, rules: RuleSet | None = None) -> St
         limits=tuple(_limits(rule)),
         needs=tuple(_needs(rule, dictionary)),
         config=_config(rule),
-        speaks=speaks(rule),
-        fires=fires(rule),
+        recorded=tuple(dict.fromkeys(str(call.argument) for call in _reference_calls(rule))),
+        asks=tuple(dict.fromkeys(alert.name for root in rule.expressions() for alert in alerts_of(root))),
+        speaks=speaks(rule, asked),
+        fires=fires(rule, asked),
         fastest=fastest,
         fastest_silence=silence,
         unknown=tuple(_unknown(rule)),
@@ -156,10 +165,22 @@ def _needs(rule: Rule, dictionary: Dictionary) -> Iterator[Need]:
     calls = [node for expression in rule.expressions() for node in walk(expression) if isinstance(node, Call)]
     asked = {call.argument for call in calls if not FUNCTIONS[call.function].needs_values}
     used = {call.argument for call in calls if FUNCTIONS[call.function].needs_values}
-    for metric in rule.metrics():
+    for metric in _metrics_of_run(rule):
         info = None if metric.raw else dictionary.describe(metric.name.replace("*", "x"))
         rows = () if info is None else tuple(dictionary.rows_of(info.name))
         yield Need(str(metric), info, rows, metric in asked and metric not in used)
+
+
+def _reference_calls(rule: Rule) -> list[Call]:
+    nodes = [node for expression in rule.expressions() for node in walk(expression)]
+    return [node for node in nodes if isinstance(node, Call) and issubclass(FUNCTIONS[node.function], Reference)]
+
+
+def _metrics_of_run(rule: Rule) -> list[Metric]:
+    """The metrics that the run itself must log: not those that only its reference run is asked for."""
+    inside = {id(call.argument) for call in _reference_calls(rule)}
+    nodes = [node for expression in rule.expressions() for node in walk(expression)]
+    return list(dict.fromkeys(node for node in nodes if isinstance(node, Metric) and id(node) not in inside))
 
 
 def _unknown(rule: Rule) -> Iterator[str]:
@@ -175,6 +196,8 @@ def _unknown(rule: Rule) -> Iterator[str]:
         yield "A step at which the condition is unknown stops the count and does not set it back."
     if any(function.needs_values for function in functions.values()) or not functions:
         yield "A value that is not a number enters no window."
+    if any(issubclass(function, Reference) for function in functions.values()):
+        yield "Without a reference run, and beyond its last step, what is held against it is unknown."
 
 
 # --- an even run ------------------------------------------------------------------------------------------------
@@ -200,10 +223,15 @@ def _fastest(rule: Rule, rules: RuleSet, dictionary: Dictionary, words: Words) -
 
 
 def _even_run(rule: Rule, program: Program, level: float, noise: float, left_out: Sequence[str]) -> Engine:
-    engine = Engine(program.rules, program=program)
+    asked = [rule, *_asked_rules(rule, program.rules)]
+    expressions = [expression for one in asked for expression in one.expressions()]
+    metrics = list(dict.fromkeys(metric for one in asked for metric in one.metrics()))
+    levels = {_key(metric): _level(metric, level, program.dictionary) for metric in metrics}
+    recorded = {key: Column(array("q", [0]), array("d", [at])) for key, at in levels.items()}
+    engine = Engine(program.rules, program=program, references={"even": RecordedRun(recorded, 2 * MOST_ROWS)})
     config: dict[str, object] = {
         ("max_steps" if name == PROGRESS else name.removeprefix(CONFIG)): 1000.0 if name == PROGRESS else 0.1
-        for name in constants_of(rule.expressions())
+        for name in constants_of(expressions)
     }
     labels = {key: value for key, value in rule.where.items() if key != "framework"}
     framework = rule.where.get("framework")
@@ -211,17 +239,31 @@ def _even_run(rule: Rule, program: Program, level: float, noise: float, left_out
     phase = next(_phases(rule), None)
     if phase is not None:
         engine.handle(Phase(run="even", name=phase, step=1, time=0.0))
-    wait = speaks(rule)
+    wait = speaks(rule, waits_of(asked[1:]))
     rows = wait.steps + math.ceil(wait.seconds / SECONDS_PER_STEP) + ROOM
-    logged = [metric for metric in rule.metrics() if str(metric) not in left_out]
-    levels = {_key(metric): _level(metric, level, program.dictionary) for metric in logged}
+    logged = {_key(metric) for metric in metrics if str(metric) not in left_out}
     for step in range(1, min(rows, MOST_ROWS) + 1):
         # A little up and down, so that nothing is divided by a spread of zero.
-        metrics: dict[str, float | None] = {
-            key: at * (1.0 + noise * math.sin(1.7 * step + place)) for place, (key, at) in enumerate(levels.items())
+        row: dict[str, float | None] = {
+            key: at * (1.0 + noise * math.sin(1.7 * step + place))
+            for place, (key, at) in enumerate(levels.items())
+            if key in logged
         }
-        engine.handle(StepMetrics(run="even", step=step, metrics=metrics, time=step * SECONDS_PER_STEP))
+        engine.handle(StepMetrics(run="even", step=step, metrics=row, time=step * SECONDS_PER_STEP))
     return engine
+
+
+def _asked_rules(rule: Rule, rules: RuleSet) -> list[Rule]:
+    """The rules about whose alerts it asks, and those about which these ask in turn."""
+    found: dict[str, Rule] = {rule.name: rule}
+    pending = [rule]
+    while pending:
+        for alert in (alert for root in pending.pop().expressions() for alert in alerts_of(root)):
+            other = rules.named(alert.name)
+            if other is not None and other.name not in found:
+                found[other.name] = other
+                pending.append(other)
+    return list(found.values())[1:]
 
 
 def _phases(rule: Rule) -> Iterator[str]:

@@ -19,6 +19,7 @@ from sentinel.engine.program import Program
 from sentinel.engine.run_state import RunState
 from sentinel.engine.transition import Transition
 from sentinel.events import MetricValue, StepMetrics
+from sentinel.rules.expression.nodes import alerts_of
 from sentinel.rules.model import Rule, RuleSet
 from sentinel.stats.series import Series
 
@@ -43,14 +44,14 @@ class Pace:
 class Trial:
     """Continues copies of one run of an engine, under the one rule that is asked about. The engine is left alone.
 
-    Rules do not touch one another, so the others can stay away; all stay when the rule speaks of another by its name.
+    Rules do not touch one another, so the others can stay away; all stay when the rule asks about another one.
     """
 
     def __init__(self, engine: Engine, run: RunState, rule: Rule) -> None:
         self.run = run
         self._program = engine.program
-        text = " ".join(str(expression) for expression in rule.expressions())
-        if not any(other.name in text for other in engine.rules if other.name != rule.name):
+        self._references = engine.references
+        if not any(alerts_of(expression) for expression in rule.expressions()):
             self._program = Program(RuleSet((rule,)), engine.dictionary)
         self.pace = pace_of(run)
         self.usual = usual_row(run)
@@ -60,7 +61,7 @@ class Trial:
 
     def fork(self) -> Engine:
         """A copy that knows this run only."""
-        copy = Engine(self._program.rules, program=self._program)
+        copy = Engine(self._program.rules, program=self._program, references=self._references)
         copy.restore(self._saved)
         return copy
 

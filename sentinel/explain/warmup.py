@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from sentinel.rules.expression.nodes import (
+    Alert,
     Call,
     Compare,
     Context,
@@ -19,6 +21,7 @@ from sentinel.rules.expression.nodes import (
 )
 from sentinel.rules.model import Rule
 from sentinel.stats import FUNCTIONS, Pointwise, Probe, RunningFunction, WindowFunction
+from sentinel.stats import baseline as usual_level
 from sentinel.stats import initial as starting_level
 from sentinel.stats import step_time as usual
 from sentinel.stats.window import Axis
@@ -38,32 +41,53 @@ class Wait:
         return Wait(self.seconds + seconds, self.steps + steps)
 
 
-def speaks(rule: Rule) -> Wait:
-    """The least before one of the rule's conditions can hold."""
-    first = min(earliest(condition, True) for _, condition in rule.conditions)
+Asked = Mapping[str, tuple[Wait, Wait]]
+"""A rule's name → the least before its alert can begin, and before it can fire."""
+
+NOBODY: Asked = {}
+
+
+def speaks(rule: Rule, asked: Asked = NOBODY) -> Wait:
+    """The least before one of the rule's conditions can hold. `asked`: those that it asks about."""
+    first = min(earliest(condition, True, asked) for _, condition in rule.conditions)
     return first.both(Wait(0.0, rule.after + 1))
 
 
-def fires(rule: Rule) -> Wait:
+def waits_of(rules: Sequence[Rule]) -> Asked:
+    """The same for rules that ask about one another. One round for each rule: then all have heard of all, and a circle
+    in which everyone waits for the others goes no further."""
+    found: dict[str, tuple[Wait, Wait]] = {}
+    for _ in rules:
+        before, found = found, {rule.name: (speaks(rule, found), fires(rule, found)) for rule in rules}
+        if found == before:
+            break
+    return found
+
+
+def fires(rule: Rule, asked: Asked = NOBODY) -> Wait:
     """The least before the rule can fire: it can speak, and has held for its `for`."""
-    first = speaks(rule)
+    first = speaks(rule, asked)
     hold = rule.hold
     if hold is None:
         return first
     return first.then(seconds=hold.size) if hold.axis is Axis.TIME else first.then(steps=int(hold.size) - 1)
 
 
-def earliest(node: Node, truth: bool) -> Wait:
+def earliest(node: Node, truth: bool, asked: Asked = NOBODY) -> Wait:
     """The least before a condition can be known to be `truth`."""
     match node:
         case Logic(op=op, parts=parts):
-            waits = [earliest(part, truth) for part in parts]
+            waits = [earliest(part, truth, asked) for part in parts]
             # One true part decides an `or`, one false part an `and`.
             if (op == "or") is truth:
                 return min(waits)
             return _all(waits)
         case Not(operand=operand):
-            return earliest(operand, not truth)
+            return earliest(operand, not truth, asked)
+        case Call(function=function, argument=Alert(name=name)) if truth and name in asked:
+            begins, fired = asked[name]
+            # An alert is seen as it stood before the event.
+            return (begins if function == "pending" else fired).then(steps=1)
         case Compare(op=op, left=Context(name="step"), right=Number(value=value)) if truth:
             return Wait(0.0, max(_from_step(op, value), 1))
         case _:
@@ -100,6 +124,10 @@ def _known_call(call: Call) -> Wait:
     if issubclass(function, RunningFunction):
         if function.needs_window and extent is not None:
             return argument.then(steps=int(extent.size) - 1)
+        if function.owned:
+            # The newest value has not entered it yet.
+            size = usual_level.USUAL if extent is None else int(extent.size)
+            return argument.then(steps=min(usual_level.LEAST, size))
         if call.function == "initial":
             size = starting_level.WARM_UP if extent is None else int(extent.size)
             return argument.then(steps=min(starting_level.LEAST, size) - 1)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from sentinel.metrics import Dictionary
 from sentinel.rules.expression.nodes import (
+    Alert,
     Arithmetic,
     Call,
     Compare,
@@ -26,6 +27,7 @@ from sentinel.rules.expression.nodes import (
     walk,
 )
 from sentinel.stats import FUNCTIONS, Result
+from sentinel.stats.baseline import USUAL
 from sentinel.stats.initial import WARM_UP
 from sentinel.stats.window import Axis
 
@@ -72,6 +74,9 @@ class Words:
             "abs": lambda x, call: f"the size of {x}, whatever its sign,",
             "absent": lambda x, call: f"{x} has not been logged for {spelled(_extent(call))}",
             "age": lambda x, call: f"the time since {x} was last logged",
+            "baseline": lambda x, call: (
+                f"the usual level of {x} (the median of its last {_usual(call)} values while the alert was quiet)"
+            ),
             "best": self._best,
             "worst": self._best,
             "change": lambda x, call: _of("relative change", x, call),
@@ -83,6 +88,7 @@ class Words:
             "falling": lambda x, call: f"{x} falls over {_over(call)}, by more than its own noise",
             "rising": lambda x, call: f"{x} rises over {_over(call)}, by more than its own noise",
             "flat": lambda x, call: f"{x} neither rises nor falls over {_over(call)}, by more than its own noise",
+            "firing": lambda x, call: f"{x} is firing",
             "first": lambda x, call: _of("oldest value", x, call, "in"),
             "last": lambda x, call: f"the newest number logged as {x} in {_over(call)}",
             "held": lambda x, call: f"at each time it was known in {_over(call)}, {x}",
@@ -92,7 +98,9 @@ class Words:
             "mean": lambda x, call: _of("mean", x, call),
             "median": lambda x, call: _of("median", x, call),
             "nonfinite": lambda x, call: f"{x} is not a number",
+            "pending": lambda x, call: f"{x} has begun and not fired",
             "quantile": lambda x, call: f"the value below which {call.literal} of {x} lie in {_over(call)}",
+            "reference": lambda x, call: f"{x} of the reference run at this step",
             "seen": lambda x, call: f"{x} has been a number in this attempt",
             "share": lambda x, call: f"the share of times in {_over(call)} at which {x}",
             "slope": lambda x, call: _of("slope", x, call),
@@ -128,6 +136,8 @@ class Words:
                 return f"the run is {'not ' if other else ''}in the phase {name}"
             case Not(operand=Call(function="seen", argument=argument)):
                 return f"{self.quantity(argument)} has not been a number yet in this attempt"
+            case Not(operand=Call(function="firing", argument=argument)):
+                return f"{self.quantity(argument)} is not firing"
             case Not(operand=operand):
                 return f"it is not so that {self.condition(operand)}"
             case Call():
@@ -175,6 +185,8 @@ class Words:
                 return spelled(Extent(Axis.TIME, seconds))
             case Metric():
                 return ("a metric" if node.name == "*" else f"one of {node}") if node.wild else str(node)
+            case Alert(name=name, severity=severity):
+                return f"the alert {name}" + ("" if severity is None else f" (at least {severity})")
             case Context(name=name):
                 return FACTS.get(name, name)
             case Negative(operand=operand):
@@ -222,6 +234,10 @@ def _extent(call: Call) -> Extent:
 
 def _first(call: Call) -> int:
     return WARM_UP if call.window is None else int(call.window.size)
+
+
+def _usual(call: Call) -> int:
+    return USUAL if call.window is None else int(call.window.size)
 
 
 def _over(call: Call) -> str:

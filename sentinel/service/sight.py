@@ -7,7 +7,7 @@ is written: neither to Redis nor to the recording.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from sentinel.connection import CONNECTION_ERRORS, connect, unavailable
 from sentinel.decode import decode, entry_time
 from sentinel.engine import snapshot as codec
 from sentinel.engine.engine import Engine
+from sentinel.engine.recorded import RecordedRun
 from sentinel.engine.run_state import RunState
 from sentinel.errors import DecodeError, SnapshotError, UsageError
 from sentinel.events import Event, RunStarted, StepMetrics
@@ -64,12 +65,15 @@ class Sight:
 # --- a live run -------------------------------------------------------------------------------------------------
 
 
-async def look_live(url: str, run: str, rules: RuleSet, dictionary: Dictionary) -> Sight:
+async def look_live(
+    url: str, run: str, rules: RuleSet, dictionary: Dictionary, *, references: Mapping[str, RecordedRun] | None = None
+) -> Sight:
     """The run as the daemon has it, up to the newest entry. Raises ConfigError for a bad URL, and BusUnavailable."""
     client = connect(url)
     try:
         partition = wire.partition_of(run, await _partitions(client))
-        return await _look(client, partition, run, rules, dictionary)
+        engine = Engine(rules, dictionary=dictionary, references=references)
+        return await _look(client, partition, run, engine)
     finally:
         await client.aclose()
 
@@ -82,10 +86,9 @@ async def _partitions(client: Redis) -> int:
     return max(int(text), 1) if isinstance(text, bytes) and text.isdigit() and len(text) < 6 else 1
 
 
-async def _look(client: Redis, partition: int, run_id: str, rules: RuleSet, dictionary: Dictionary) -> Sight:
+async def _look(client: Redis, partition: int, run_id: str, engine: Engine) -> Sight:
     bus = RedisBus(client, partition)
     now = await bus.server_time()
-    engine = Engine(rules, dictionary=dictionary)
     notes: list[str] = []
     names: dict[str, None] = {}
     position, snapshot_age = BEGINNING, None
@@ -174,13 +177,20 @@ def _order(entry_id: str) -> tuple[int, int]:
 
 
 def look_at_recording(
-    path: Path, run: str | None, rules: RuleSet, dictionary: Dictionary, *, at: int | None, framework: str | None
+    path: Path,
+    run: str | None,
+    rules: RuleSet,
+    dictionary: Dictionary,
+    *,
+    at: int | None,
+    framework: str | None,
+    references: Mapping[str, RecordedRun] | None = None,
 ) -> Sight:
     """A recorded run as it stood after its step `at`, None for its end: before the first event of a later step.
 
     `run`: None for the recording's first. Raises UsageError for an unreadable file.
     """
-    engine = Engine(rules, dictionary=dictionary)
+    engine = Engine(rules, dictionary=dictionary, references=references)
     names: dict[str, None] = {}
     first: int | None = None
     last: int | None = None

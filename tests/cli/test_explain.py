@@ -24,6 +24,8 @@ PAGE = (ROOT / "docs" / "explain.md").read_text("utf-8")
 
 EXAMPLES = re.findall(r"^```console\n\$ sentinel (.*?)\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
+(WRITTEN,) = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+
 COLLAPSE = str(recording_path("grpo-collapse.jsonl"))
 
 RULES = """\
@@ -60,13 +62,17 @@ def rules(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize(("command", "output"), EXAMPLES, ids=[command for command, _ in EXAMPLES])
-def test_the_page_shows_what_the_command_prints(command: str, output: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(ROOT)
+def test_the_page_shows_what_the_command_prints(
+    command: str, output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "reward.yaml").write_text(WRITTEN)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
     assert call(*shlex.split(command)).stdout == output
 
 
 def test_the_page_names_each_key_of_the_output() -> None:
-    assert len(EXAMPLES) == 2
+    assert len(EXAMPLES) == 4
     story = json.loads(call("rules", "explain", "kl-high", "--output", "json").stdout)
     found = explained("reward-drop", "--from", COLLAPSE, "--at", "120")
     (alert,) = found["rules"]
@@ -285,3 +291,26 @@ def test_a_redis_that_is_away_is_exit_75(free_port: int, rules: str) -> None:
     result = call("explain", "live", "--url", f"redis://127.0.0.1:{free_port}/0", "--rules", rules)
     assert result.exit_code == 75
     assert "Redis" in result.output
+
+
+# --- a reference run ----------------------------------------------------------------------------------------------
+
+
+def test_a_recording_is_held_against_the_reference_run_that_is_named(tmp_path: Path) -> None:
+    (tmp_path / "r.yaml").write_text(
+        "rules: [{alert: beyond, symptom: reward-drop, warning: reward.mean < reference(reward.mean)}]\n"
+    )
+    given = ["--from", COLLAPSE, "--at", "80", "--rules", str(tmp_path / "r.yaml")]
+    (alone,) = explained("beyond", *given)["rules"]
+    assert (alone["reason"], alone["missing"]) == ("not-evaluable", ["a reference run"])
+    (beside,) = explained("beyond", *given, "--reference", COLLAPSE)["rules"]
+    assert (beside["reason"], beside["missing"]) == ("false", [])
+    (tmp_path / "sentinel.yaml").write_text(f"rules: [{tmp_path / 'r.yaml'}]\nreferences: [{COLLAPSE}]\n")
+    (set_so,) = explained("--from", COLLAPSE, "--config", str(tmp_path / "sentinel.yaml"))["rules"]
+    assert (set_so["reason"], set_so["missing"]) == ("false", [])
+
+
+def test_a_reference_that_is_not_there_is_said() -> None:
+    result = call("explain", "--from", COLLAPSE, "--reference", "nowhere.jsonl")
+    assert result.exit_code == 2
+    assert "there is no reference file nowhere.jsonl" in result.stderr

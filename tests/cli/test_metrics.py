@@ -182,3 +182,11 @@ def test_a_file_without_events_is_an_error(tmp_path: Path) -> None:
     result = call("--from", str(file))
     assert result.exit_code == 2
     assert "1 lines rejected" in result.output
+
+
+def test_a_rule_that_needs_a_reference_run_can_be_evaluated_with_one(tmp_path: Path) -> None:
+    (tmp_path / "r.yaml").write_text("rules: [{alert: a, symptom: kl-high, warning: kl.ref > reference(kl.ref)}]\n")
+    (tmp_path / "good.jsonl").write_text('{"step": 1, "kl": 0.1}\n')
+    given = ["metrics", "--from", str(tmp_path / "good.jsonl"), "--rules", str(tmp_path / "r.yaml")]
+    assert "a needs a reference run" in CliRunner().invoke(main, given).output
+    assert "1 of 1 rule can be evaluated" in CliRunner().invoke(main, [*given, "--reference", given[2]]).output

@@ -18,7 +18,7 @@ from sentinel.explain.outlook import Prospect
 from sentinel.explain.standing import Standing, look_ahead, standings
 from sentinel.explain.trial import Pace, pace_of
 from sentinel.resources import PACKS
-from sentinel.rules.expression.nodes import metrics_of
+from sentinel.rules.expression.nodes import alerts_of, metrics_of
 from sentinel.rules.loader import load_rules
 from sentinel.rules.model import RuleSet
 from tests.scenarios.recordings import DATA, pack
@@ -93,6 +93,8 @@ def check(run: RunState, standing: Standing, *, advanced: bool) -> None:
     waits = standing.reason in ("after", "phase", "ended") or "phase" in standing.missing
     if not advanced or standing.asked_step != run.step or waits:
         return
+    if any(alerts_of(node) or "baseline(" in str(node) for node in nodes):
+        return  # another alert may have changed by this event, and a baseline when the alert fired
     assert run.compiled is not None
     timed = {index for index, _ in run.compiled.timed}
     for at, (_, finding) in enumerate(standing.conditions):
