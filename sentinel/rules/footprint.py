@@ -6,13 +6,13 @@ where a window is kept in order. Over a window of time one value a second is ass
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from sentinel.errors import Problem
-from sentinel.rules.expression.nodes import Call, Extent, Metric, Node, metrics_of, walk
+from sentinel.rules.expression.nodes import Call, Extent, Metric, Node, children, metrics_of
 from sentinel.rules.model import Rule, RuleSet
-from sentinel.stats import FUNCTIONS, RunningFunction, WindowFunction
+from sentinel.stats import FUNCTIONS, Nonfinite, RunningFunction, WindowFunction
 from sentinel.stats.baseline import USUAL
 from sentinel.stats.parts import Order
 from sentinel.stats.series import HISTORY
@@ -54,7 +54,7 @@ def footprint(rules: Iterable[Rule]) -> int:
     kept: dict[Node, _Kept] = {}
     for rule in rules:
         for expression in rule.expressions():
-            for node in walk(expression):
+            for node in _keeping(expression):
                 _count(node, rule, kept)
     sizes = ((WILD if any(metric.wild for metric in metrics_of(node)) else 1, found) for node, found in kept.items())
     return round(sum(series * found.size for series, found in sizes))
@@ -80,6 +80,15 @@ def _costliest(rule: Rule) -> tuple[Rule, int]:
     variants = [rule, *(override.rule for override in rule.overrides if override.rule is not None)]
     size, at = max((footprint([variant]), -at) for at, variant in enumerate(variants))
     return variants[-at], size
+
+
+def _keeping(node: Node) -> Iterator[Node]:
+    """The nodes of an expression for which something is kept: of what `nonfinite` looks at, nothing is."""
+    if isinstance(node, Call) and issubclass(FUNCTIONS[node.function], Nonfinite):
+        return
+    yield node
+    for child in children(node):
+        yield from _keeping(child)
 
 
 def _count(node: Node, rule: Rule, kept: dict[Node, _Kept]) -> None:

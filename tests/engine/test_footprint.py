@@ -37,6 +37,12 @@ def arrays(slot):
     return [value for value in found if hasattr(value, "itemsize")]
 
 
+def test_what_is_only_asked_to_be_a_number_keeps_nothing():
+    assert footprint([rule(warning="nonfinite(*)")]) == 0
+    both = footprint([rule(warning="nonfinite(kl.ref) or kl.ref > 1")])
+    assert both == footprint([rule(warning="kl.ref > 1")]) > 0
+
+
 def test_what_rules_share_counts_once():
     one = rule("a", warning="mean(kl.ref, 5000 steps) > 1")
     other = rule("b", warning="mean(kl.ref, 5000 steps) > 2")
