@@ -1,12 +1,13 @@
 """Which parts of the rules the tests of a file have seen come true, and which never.
 
 A part is: that a rule fires; that a test demands its silence; each severity's condition; each branch of a condition
-that is an `or`; and the reset condition (`until`). A part that no test has seen true may say anything.
+that is an `or`; the reset condition (`until`); and the conditions that an override sets. A part that no test has seen
+true may say anything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -23,7 +24,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A condition within a rule. `name`: `critical`, `critical, branch 2` or `until`; `text`: as the rule has it."""
+    """A condition within a rule. `name`: `critical`, `critical, branch 2`, `until` or `critical where team=math`;
+    `text`: as the rule has it."""
 
     name: str
     text: str
@@ -84,7 +86,7 @@ class Coverage:
                     if test.name not in tests[-1:]:
                         tests.append(test.name)
                 elif transition.state == "resolved":
-                    found.true.add("until")
+                    found.true.add(_named("until", found.rule, transition.rule))
             seen = len(played.said)
             self._look(played.engine, now)
 
@@ -105,20 +107,37 @@ class Coverage:
             for (severity, condition), clock in zip(instance.conditions, record.clocks, strict=True):
                 if not clock.count or clock.sequence != run.sequence:
                     continue
-                found.true.add(severity)
-                for name, branch in _branches(severity, condition):
+                own = _named(severity, found.rule, instance.rule)
+                found.true.add(own)
+                for name, branch in _branches(own, condition):
                     if name not in found.true and reader.truth(branch):
                         found.true.add(name)
 
 
 def _parts(rule: Rule) -> Iterator[Part]:
-    for severity in SEVERITIES:
-        for named, condition in rule.conditions:
-            if named == severity:
-                yield Part(severity, str(condition))
-                yield from (Part(name, str(branch)) for name, branch in _branches(severity, condition))
-    if rule.until is not None:
-        yield Part("until", str(rule.until))
+    yield from _parts_of(rule, rule)
+    for override in rule.overrides:
+        if override.rule is not None:
+            yield from _parts_of(rule, override.rule, override.changes)
+
+
+def _parts_of(rule: Rule, variant: Rule, keys: Sequence[str] = (*SEVERITIES, "until")) -> Iterator[Part]:
+    """The conditions under `keys` of what a rule is for some runs, or of the rule itself."""
+    for severity, condition in variant.conditions:
+        if severity in keys:
+            name = _named(severity, rule, variant)
+            yield Part(name, str(condition))
+            yield from (Part(branch_name, str(branch)) for branch_name, branch in _branches(name, condition))
+    if variant.until is not None and "until" in keys:
+        yield Part(_named("until", rule, variant), str(variant.until))
+
+
+def _named(key: str, rule: Rule, variant: Rule) -> str:
+    """What the part under a key is called: by the labels of the override that sets it, if one does."""
+    override = next((one for one in rule.overrides if one.rule is variant), None)
+    if override is None or key not in override.changes:
+        return key
+    return f"{key} where {', '.join(f'{name}={value}' for name, value in override.where.items())}"
 
 
 def _branches(name: str, condition: Node) -> Iterator[tuple[str, Node]]:

@@ -116,6 +116,9 @@ class TimelineDocument(_Strict):
     seed: int | None = Field(default=None, description="Other noise.")
     steps: StepsText | None = None
     series: dict[str, SeriesText] = {}
+    reference: dict[str, SeriesText] = Field(
+        default={}, description="What the reference run logged at the same steps; it ends with its longest series."
+    )
     seconds_per_step: Seconds | None = None
     samples: SamplesDocument | None = None
     quiet: Seconds | None = Field(default=None, description="Time that passes after the last event.")

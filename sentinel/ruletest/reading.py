@@ -59,6 +59,12 @@ def _inconsistencies(file: Timelines, index: int) -> Iterator[Problem]:
             message = f"the series has {count} values for {len(steps)} steps"
             hint = f"_x{len(steps) - count} at the end for values that are not logged" if count < len(steps) else ""
             yield document.problem(document.place((*loc, "series", key)), "series-length", message, hint)
+    most = len({step for _, step in steps})
+    for key, items in test.reference.items():
+        if length(items) > most:
+            message = f"the reference run has {length(items)} values for {most} steps"
+            hint = "it may end before the run and not after it"
+            yield document.problem(document.place((*loc, "reference", key)), "series-length", message, hint)
     timed = test.samples is not None or test.seconds_per_step is not None
     if test.samples is not None and test.series and test.seconds_per_step is None:
         place = document.place((*loc, "samples"), key=True)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sentinel.engine.recorded import LABEL, RecordedRun
+from sentinel.engine.recorder import record
 from sentinel.events import Checkpoint, Event, MetricValue, Phase, RunStarted, Sample, StepMetrics
+from sentinel.metrics import Dictionary
 from sentinel.ruletest.document import TimelineDocument
 from sentinel.ruletest.series import Value, length, values
 
@@ -47,6 +50,20 @@ def events(test: TimelineDocument) -> list[Event]:
             said.append(Checkpoint(run=RUN, step=step, path=f"out/checkpoint-{step}", time=time))
     # Stable: a step and a sample of the same moment come in that order.
     return [begun, *sorted([*said, *_samples(test)], key=lambda event: event.time or 0.0)]
+
+
+def reference_of(test: TimelineDocument, dictionary: Dictionary) -> dict[str, RecordedRun]:
+    """The run that a test's run is held against, under the name by which it asks for it; empty when it has none."""
+    if not test.reference:
+        return {}
+    # Noise hangs on the key, and must not be the run's own.
+    written = {key: values(f"reference {key}", items, test.seed) for key, items in test.reference.items()}
+    said: list[Event] = [_started(test, None, None)]
+    for at, step in enumerate(sorted({step for _, step in steps_of(test)})):
+        there = {key: column for key, column in written.items() if at < len(column)}
+        if there:
+            said.append(StepMetrics(run=RUN, step=step, metrics=_row(there, at)))
+    return {test.labels.get(LABEL, "reference"): record(said, dictionary)}
 
 
 def _started(test: TimelineDocument, attempt: int | None, time: float | None) -> RunStarted:

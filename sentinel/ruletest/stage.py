@@ -9,7 +9,7 @@ from sentinel.metrics import default as default_dictionary
 from sentinel.rules.model import RuleSet
 from sentinel.ruletest.document import TimelineDocument
 from sentinel.ruletest.reading import Timelines
-from sentinel.ruletest.script import RUN
+from sentinel.ruletest.script import RUN, reference_of
 
 
 class Stage:
@@ -30,7 +30,8 @@ class Stage:
 
     def engine(self, test: TimelineDocument) -> Engine:
         """An engine that has heard nothing yet."""
-        engine = Engine(self.program.rules, program=self.program)
+        references = reference_of(test, self.dictionary)
+        engine = Engine(self.program.rules, program=self.program, references=references)
         framework, own = self.framework(test), list(test.series)
         keys = list(self._keys[framework])
         together = self.dictionary.translate(keys, framework)

@@ -14,7 +14,8 @@ from sentinel.ruletest.document import ExpectDocument, StateDocument
 from sentinel.ruletest.expected import STATES
 
 PAGE = (Path(__file__).parents[2] / "docs" / "testing-rules.md").read_text()
-RULES = re.search(r"^```yaml rules\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)[1]
+ALL_RULES = re.findall(r"^```yaml rules\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+RULES = ALL_RULES[0]
 FILES = re.findall(r"^```yaml tests\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 SHOWN = re.findall(r"^```text\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 ITEMS = re.findall(r"^\| `([^`|]+)` \| `([^`|]+)` \|$", PAGE, re.MULTILINE)
@@ -32,7 +33,8 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("text", "index", "name"), CASES, ids=[name for *_, name in CASES])
 def test_each_time_line_on_the_page_passes(text, index, name):
-    result = play(read_tests("page.test.yaml", text), index, load_rules([("page.yaml", RULES)]))
+    sources = [(f"page{at}.yaml", rules) for at, rules in enumerate(ALL_RULES)]
+    result = play(read_tests("page.test.yaml", text), index, load_rules(sources))
     assert result.outcome == "PASS", [problem.message for problem in result.problems]
 
 
