@@ -12,9 +12,10 @@ from typing import Any
 from sentinel.cli.output import JSON_VERSION, clean, counted, table
 from sentinel.cli.progress import progress
 from sentinel.cli.score import check_courses, json_of_tally
-from sentinel.errors import UsageError
+from sentinel.errors import RuleError, UsageError
 from sentinel.resources import Source, read_sources
 from sentinel.rules.loader import load_rules
+from sentinel.rules.model import RuleSet
 from sentinel.score.course import Course, Episode
 from sentinel.score.difference import Difference, compare_courses
 from sentinel.score.edits import WORDS, RuleEdit, compare_rules
@@ -53,7 +54,7 @@ def compare(
     processes: int,
 ) -> Comparison:
     """Play every recording through both sets of rules. Raises RuleError, UsageError, InputError."""
-    old, new = (load_rules(each) for each in sources)
+    old, new = (_in_force_together(each) for each in sources)
     # A recording goes through both sets one after the other, so that a long list of them can be told as it comes.
     plays = [Job(path, str(path), rules) for path in paths for rules in (0, 1)]
     with progress("comparing", sum(job.size for job in plays)) as bar:
@@ -74,6 +75,23 @@ def compare(
 def rules_of(given: str) -> list[Source]:
     """The rule files of a path, a pack, or `git:REVISION:PATH`. Raises UsageError."""
     return read_revision(given) if given.startswith(PREFIX) else read_sources([given])
+
+
+def _in_force_together(sources: Sequence[Source]) -> RuleSet:
+    """The rules of all files. Raises RuleError, and UsageError for files that stand in for one another."""
+    try:
+        return load_rules(sources)
+    except RuleError as error:
+        faults = [problem for problem in error.problems if problem.severity == "error"]
+        twice = [problem for problem in faults if problem.code == "duplicate-alert"]
+        if len(sources) < 2 or len(twice) < len(faults) or any(problem.path in problem.hint for problem in twice):
+            raise
+        files = ", ".join(dict.fromkeys(problem.path for problem in twice))
+        before = twice[0].hint.removeprefix("it stands at ").rpartition(": ")[0]
+        raise UsageError(
+            f"these files are not in force together: {counted(len(twice), 'rule')} of {files} have the name of one in "
+            f"another file, the first of them at {before} and {twice[0].place}. Compare one file or pack at a time"
+        ) from None
 
 
 def recordings_of(given: Sequence[str]) -> list[Path]:

@@ -3,25 +3,33 @@
 from __future__ import annotations
 
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from sentinel.cli.output import clean
+from sentinel.cli.output import clean, counted
 from sentinel.cli.progress import progress
 from sentinel.cli.score import Scoring, score_recordings, scoring_options
+from sentinel.cli.speechless import text_of_speechless
 from sentinel.errors import UsageError
-from sentinel.metrics import default
+from sentinel.metrics import Dictionary, default
 from sentinel.resources import DEFAULT_PACKS, read_sources
 from sentinel.rules.loader import load_rules
+from sentinel.rules.model import RuleSet
 from sentinel.service.references import read_references
 from sentinel.service.replay import Found, Summary
 from sentinel.service.replay import replay as play
 from sentinel.severity import SEVERITIES, Severity, rank
 
 SCHEMA_VERSION = 1
+
+REDIRECTED = 110
+"""Columns of a paragraph where there is no terminal."""
+
+NARROWEST = 60
 
 
 @click.command("replay")
@@ -100,7 +108,7 @@ def replay(
     if output == "json":
         click.echo(json.dumps({"summary": summary_json(summary)}))
     else:
-        _summary_text(summary)
+        _summary_text(summary, rules, dictionary)
     if empty:
         # Exit 2: a guard must not pass because it was given something else.
         raise UsageError("; ".join(empty))
@@ -165,17 +173,12 @@ def as_text(found: Found) -> str:
     return line
 
 
-def _summary_text(summary: Summary) -> None:
+def _summary_text(summary: Summary, rules: RuleSet, dictionary: Dictionary) -> None:
     fired = ", ".join(f"{summary.fired[severity]} {severity}" for severity in reversed(SEVERITIES))
-    click.echo(f"\n{summary.files} recordings, {summary.steps} steps, fired: {fired}")
-    by_rule: dict[tuple[str, str], int] = {}
-    for rules in summary.not_evaluable.values():
-        for rule, missing in rules.items():
-            key = (rule, ", ".join(missing))
-            by_rule[key] = by_rule.get(key, 0) + 1
-    for (rule, needed), count in sorted(by_rule.items()):
-        runs = "" if summary.files == 1 else f" in {count} of {len(summary.not_evaluable)} runs"
-        click.echo(f"not evaluable{runs}: {rule} needs {clean(needed)}")
+    click.echo(f"\n{counted(summary.files, 'recording')}, {counted(summary.steps, 'step')}, fired: {fired}")
+    width = shutil.get_terminal_size((REDIRECTED, 0)).columns if sys.stdout.isatty() else REDIRECTED
+    for line in text_of_speechless(summary.not_evaluable, rules, dictionary, width=max(width, NARROWEST)):
+        click.echo(line)
     for what, count in summary.dropped_metrics.most_common(20):
         click.echo(f"dropped {count} times: {clean(what)}", err=True)
     for line in summary.rejected[:20]:

@@ -138,3 +138,13 @@ def test_a_wrong_command_exits_2_and_says_why(arguments: list[str], words: str) 
     assert result.exit_code == 2
     assert words in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_a_folder_of_files_that_stand_in_for_one_another_is_refused_with_the_remedy(folder: Path) -> None:
+    (folder / "packs").mkdir()
+    for name in ("old.yaml", "new.yaml"):
+        shutil.copy(name, folder / "packs" / name)
+    result = diff("old.yaml", "packs", "--on", "creep.jsonl")
+    assert result.exit_code == 2
+    assert "2 rules of packs/old.yaml have the name of one in another file" in result.stderr
+    assert "Compare one file or pack at a time" in result.stderr
