@@ -13,6 +13,7 @@ from sentinel.engine.engine import Engine
 from sentinel.engine.program import Program
 from sentinel.engine.recorded import Column, RecordedRun
 from sentinel.events import Phase, RunStarted, StepMetrics
+from sentinel.explain.asked import asked_rules
 from sentinel.explain.outlook import MOST_ROWS, outlook
 from sentinel.explain.warmup import Wait, fires, speaks, waits_of
 from sentinel.explain.words import Clause, Words, spelled
@@ -90,7 +91,7 @@ def tell(rule: Rule, dictionary: Dictionary, rules: RuleSet | None = None) -> St
     words = Words(dictionary)
     rules = rules if rules is not None else RuleSet((rule,))
     fastest, silence = _fastest(rule, rules, dictionary, words)
-    asked = waits_of(_asked_rules(rule, rules))
+    asked = waits_of(asked_rules(rule, rules))
     return Story(
         rule=rule,
         sentences=tuple((severity, _sentence(rule, severity, words)) for severity, _ in rule.conditions),
@@ -223,7 +224,7 @@ def _fastest(rule: Rule, rules: RuleSet, dictionary: Dictionary, words: Words) -
 
 
 def _even_run(rule: Rule, program: Program, level: float, noise: float, left_out: Sequence[str]) -> Engine:
-    asked = [rule, *_asked_rules(rule, program.rules)]
+    asked = [rule, *asked_rules(rule, program.rules)]
     expressions = [expression for one in asked for expression in one.expressions()]
     metrics = list(dict.fromkeys(metric for one in asked for metric in one.metrics()))
     levels = {_key(metric): _level(metric, level, program.dictionary) for metric in metrics}
@@ -251,19 +252,6 @@ def _even_run(rule: Rule, program: Program, level: float, noise: float, left_out
         }
         engine.handle(StepMetrics(run="even", step=step, metrics=row, time=step * SECONDS_PER_STEP))
     return engine
-
-
-def _asked_rules(rule: Rule, rules: RuleSet) -> list[Rule]:
-    """The rules about whose alerts it asks, and those about which these ask in turn."""
-    found: dict[str, Rule] = {rule.name: rule}
-    pending = [rule]
-    while pending:
-        for alert in (alert for root in pending.pop().expressions() for alert in alerts_of(root)):
-            other = rules.named(alert.name)
-            if other is not None and other.name not in found:
-                found[other.name] = other
-                pending.append(other)
-    return list(found.values())[1:]
 
 
 def _phases(rule: Rule) -> Iterator[str]:

@@ -19,7 +19,7 @@ from sentinel.engine.program import Program
 from sentinel.engine.run_state import RunState
 from sentinel.engine.transition import Transition
 from sentinel.events import MetricValue, StepMetrics
-from sentinel.rules.expression.nodes import alerts_of
+from sentinel.explain.asked import asked_rules
 from sentinel.rules.model import Rule, RuleSet
 from sentinel.stats.series import Series
 
@@ -44,15 +44,13 @@ class Pace:
 class Trial:
     """Continues copies of one run of an engine, under the one rule that is asked about. The engine is left alone.
 
-    Rules do not touch one another, so the others can stay away; all stay when the rule asks about another one.
+    Rules do not touch one another, so the others can stay away but for those about whose alerts it asks.
     """
 
     def __init__(self, engine: Engine, run: RunState, rule: Rule) -> None:
         self.run = run
-        self._program = engine.program
+        self._program = Program(RuleSet((rule, *asked_rules(rule, engine.rules))), engine.dictionary)
         self._references = engine.references
-        if not any(alerts_of(expression) for expression in rule.expressions()):
-            self._program = Program(RuleSet((rule,)), engine.dictionary)
         self.pace = pace_of(run)
         self.usual = usual_row(run)
         self.rows = 0
