@@ -8,7 +8,8 @@ the breach itself.
 
 A run can change its course more than once before it breaks: it learns fast and then slowly, it dips and recovers. So
 what follows a break is searched for a later one. The later one counts if at that point the series stood as far from
-where it is now as it did at the earlier break: the trouble cannot have begun while nothing had been lost.
+where it is now as it did at the earlier break: the trouble cannot have begun while nothing had been lost. It also counts
+if the series has since come back past where it is now: what went up must be dated by its rise, whatever fell before.
 """
 
 from __future__ import annotations
@@ -46,12 +47,13 @@ def find_onset(steps: Sequence[int], values: Sequence[float], breach: int) -> in
     latest = n - 1
     while latest > 0 and steps[latest] > breach:
         latest -= 1
-    newest = course.level(n - min(LEAST_BEFORE, n), n)
+    newest = course.level(max(latest, n - LEAST_BEFORE), n)
     at, stood = -1, math.nan
     start = 0
     while (found := course.break_after(start, latest)) is not None:
         level = course.end(start, found)
-        if at >= 0 and not abs(level - newest) >= STANDING * abs(stood - newest):
+        away, before = level - newest, stood - newest
+        if at >= 0 and away * before > 0.0 and abs(away) < STANDING * abs(before):
             break
         at, stood = found, level
         start = found
@@ -101,13 +103,16 @@ class _Course:
         return self.level(max(first, last - LEAST_BEFORE), last)
 
     def _residual(self, first: int, last: int) -> float:
-        """Sum of squared residuals of a line through the values `first..last-1`."""
+        """Sum of squared residuals of a line through the values `first..last-1`; of a level when they are but two.
+
+        A line through two values fits whatever they are, so a jump at the newest would be dated one value early.
+        """
         count = last - first
         sx, sy = self.px[last] - self.px[first], self.py[last] - self.py[first]
         sxx = self.pxx[last] - self.pxx[first] - sx * sx / count
         sxy = self.pxy[last] - self.pxy[first] - sx * sy / count
         syy = self.pyy[last] - self.pyy[first] - sy * sy / count
-        if sxx <= 0.0:
+        if count <= 2 or sxx <= 0.0:
             return max(syy, 0.0)
         return max(syy - sxy * sxy / sxx, 0.0)
 

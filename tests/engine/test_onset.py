@@ -72,6 +72,26 @@ def test_an_onset_is_one_of_the_steps_and_not_after_the_breach(values, breach, s
     assert onset == breach or (onset in steps and onset < breach)
 
 
+@given(
+    before=st.integers(5, 80),
+    after=st.integers(1, 6),
+    jump=st.sampled_from([-3.0, -0.5, 0.5, 3.0]),
+    seed=st.integers(0, 10_000),
+)
+def test_a_jump_is_dated_where_it_happens_however_soon_it_is_noticed(before, after, jump, seed):
+    values = noisy(before, seed, noise=1e-4) + noisy(after, seed + 1, level=1.0 + jump, noise=1e-4)
+    assert find_onset(range(len(values)), values, before) == before
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("after", [1, 3, 10])
+def test_a_trouble_that_was_over_is_not_where_a_new_one_begins(seed, sign, after):
+    levels = [3.0] * 19 + [0.3] * 5 + [0.1] * 25 + [0.6] * after
+    values = [sign * (level + noise) for level, noise in zip(levels, noisy(len(levels), seed, 0.0, 0.005), strict=True)]
+    assert find_onset(range(1, len(values) + 1), values, 50) == 50
+
+
 def test_the_transition_carries_the_onset_and_not_the_step_that_fired():
     engine, said = Engine(rules(rule(warning="median(kl.ref, 5 steps) > 0.5", hold="3 steps"))), []
     for step in range(100, 170):
