@@ -34,7 +34,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from sentinel.engine.bind import Instance
 from sentinel.engine.context import PROGRESS
 from sentinel.engine.expressions import NEVER, Expressions, moves, numbers_of, only_samples, start_of, windows_of
-from sentinel.engine.inline import inline_statements
+from sentinel.engine.inline import LENGTH, inline_statements
 from sentinel.engine.plan import (
     STEP_TIME,
     Plan,
@@ -263,7 +263,14 @@ class _Compiler(Expressions):
         out.put(f"{start} += 1")
         for slot, part in parts:
             self.use(part.remove)
-            arguments = {"self": slot, "out": "gone", "values": v, "start": start, "places": c if timed else k}
+            arguments = {
+                "self": slot,
+                "out": "gone",
+                "values": v,
+                f"{LENGTH} values": n,
+                "start": start,
+                "places": c if timed else k,
+            }
             out.block(inline_statements(part.remove, arguments, prefix=f"{slot}_"))
         if spec.extent.axis is Axis.SAMPLES:
             out.put(f"{window}.start = {start}")

@@ -13,7 +13,7 @@ from typing import Any
 
 from sentinel.engine.context import PHASE_STEP, PROGRESS
 from sentinel.engine.evaluable import Known, lacks_to_fail, lacks_to_hold
-from sentinel.engine.inline import call_arguments, globals_of, inline_expression
+from sentinel.engine.inline import LENGTH, call_arguments, globals_of, inline_expression
 from sentinel.engine.plan import (
     STEP_TIME,
     Plan,
@@ -368,6 +368,8 @@ class Expressions:
                 known.append(f"{series}.first_step >= 0")
             known.append(self._covered(series, extent.axis, extent.size, reach=function.reach, here=here))
         arguments: dict[str, str] = {"values": values, "start": start}
+        if here:
+            arguments[f"{LENGTH} values"] = held
         if call.literal is not None:
             arguments["literal"] = repr(call.literal.value)
         if function.placed:
