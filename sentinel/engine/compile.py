@@ -15,12 +15,14 @@
 - hits: `[(instance index, (truth per severity), truth of until), ...]`, by index, for instances that need the
   lifecycle's attention: a condition holds, or a record exists. A truth is True, False or None (unknown).
 
-Numbers that are unknown are NaN, and arithmetic carries it along. A condition becomes two plain expressions: one that
-is true when it is known to hold, one that is true when it is known not to hold. A comparison with NaN is false, so each
-says "unknown" by itself. Nearly always the first is false and nothing is open: then the second is never asked.
+A condition becomes two plain expressions (`sentinel.engine.expressions`): one that is true when it is known to hold, one
+that is true when it is known not to hold. Nearly always the first is false and nothing is open: then the second is
+never asked.
 
 A rule that looks at one metric stands in that metric's own block, right behind the update of its windows, and reads
-the value, the arrays and where windows begin from local variables. The others follow behind all updates.
+the value, the arrays and where windows begin from local variables. The others follow behind all updates. A number that
+is asked for at every event, and more than once, is put into a variable before the rules that ask for it. A rule that
+cannot hold, for want of a series that the run never logs, is looked at only while an alert stands open.
 
 What bought the speed is written in docs/decisions/0005; the plain interpreter that the tests hold this to is
 `tests/oracle.py`.
@@ -309,11 +311,13 @@ class _Compiler(Expressions):
         if quiet:
             # Nothing but an alert that stands open can be told of these.
             out.put("if held:")
-            out.put("    pass")
+            before = len(out.lines)
             out.depth += 1
             for index in quiet:
                 self._instance(index)
             out.depth -= 1
+            if len(out.lines) == before:
+                out.lines.pop()
         self.shared.clear()
 
     def _is_quiet(self, instance: Instance) -> bool:

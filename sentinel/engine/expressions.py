@@ -125,11 +125,17 @@ class Expressions:
         self.value = {key: f"x{index}" for index, key in enumerate(plan.series)}
         self.behind: dict[int, str] = {}
         # What a run's configuration states and what it is held against differ from run to run of one kind.
+        self._nevers: dict[tuple[int, bool], tuple[bool, Node]] = {}
         self._known = Known(keys, _ANYTHING, _ANYTHING, phased=True)
 
     def never(self, node: Node, *, holds: bool) -> bool:
         """Whether a condition can never be known to hold (or else not to), for want of series never logged."""
-        return bool((lacks_to_hold if holds else lacks_to_fail)(node, self._known))
+        found = self._nevers.get((id(node), holds))
+        if found is None:
+            lacks = (lacks_to_hold if holds else lacks_to_fail)(node, self._known)
+            # The node is kept, so that no other comes to have its id.
+            found = self._nevers[id(node), holds] = (bool(lacks), node)
+        return found[0]
 
     def steps_ago(self, steps: int) -> str:
         """The variable that holds the step so many before this one; all windows of one length share it."""
@@ -286,8 +292,8 @@ class Expressions:
 
     def number(self, node: Node) -> str:
         """An expression for a number; NaN when it is unknown."""
-        if node in self.shared:
-            return self.shared[node]
+        if self.shared and (found := self.shared.get(node)) is not None:
+            return found
         match node:
             case Number(value=value):
                 return f"({value!r})" if value < 0.0 else repr(value)
