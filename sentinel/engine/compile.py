@@ -15,8 +15,8 @@
 - hits: `[(instance index, (truth per severity), truth of until), ...]`, by index, for instances that need the
   lifecycle's attention: a condition holds, or a record exists. A truth is True, False or None (unknown).
 
-A condition becomes two plain expressions (`sentinel.engine.expressions`): one that is true when it is known to hold, one
-that is true when it is known not to hold. Nearly always the first is false and nothing is open: then the second is
+A condition becomes two plain expressions (`sentinel.engine.expressions`): one that is true when it is known to hold,
+one that is true when it is known not to hold. Nearly always the first is false and nothing is open: then the second is
 never asked.
 
 A rule that looks at one metric stands in that metric's own block, right behind the update of its windows, and reads
