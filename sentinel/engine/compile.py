@@ -15,12 +15,14 @@
 - hits: `[(instance index, (truth per severity), truth of until), ...]`, by index, for instances that need the
   lifecycle's attention: a condition holds, or a record exists. A truth is True, False or None (unknown).
 
-Numbers that are unknown are NaN, and arithmetic carries it along. A condition becomes two plain expressions: one that
-is true when it is known to hold, one that is true when it is known not to hold. A comparison with NaN is false, so each
-says "unknown" by itself. Nearly always the first is false and nothing is open: then the second is never asked.
+A condition becomes two plain expressions (`sentinel.engine.expressions`): one that is true when it is known to hold,
+one that is true when it is known not to hold. Nearly always the first is false and nothing is open: then the second is
+never asked.
 
 A rule that looks at one metric stands in that metric's own block, right behind the update of its windows, and reads
-the value, the arrays and where windows begin from local variables. The others follow behind all updates.
+the value, the arrays and where windows begin from local variables. The others follow behind all updates. A number that
+is asked for at every event, and more than once, is put into a variable before the rules that ask for it. A rule that
+cannot hold, for want of a series that the run never logs, is looked at only while an alert stands open.
 
 What bought the speed is written in docs/decisions/0005; the plain interpreter that the tests hold this to is
 `tests/oracle.py`.
@@ -28,88 +30,32 @@ What bought the speed is written in docs/decisions/0005; the plain interpreter t
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from sentinel.engine.bind import Instance
-from sentinel.engine.context import PHASE_STEP, PROGRESS
-from sentinel.engine.inline import call_arguments, globals_of, inline_expression, inline_statements
+from sentinel.engine.context import PROGRESS
+from sentinel.engine.expressions import NEVER, Expressions, moves, numbers_of, only_samples, start_of, windows_of
+from sentinel.engine.inline import LENGTH, inline_statements
 from sentinel.engine.plan import (
     STEP_TIME,
     Plan,
     WindowSpec,
     looks_every_event,
-    part_key,
-    running_key,
     scale_extent,
     series_key,
-    standing,
     window_key,
 )
-from sentinel.rules.expression.nodes import (
-    Alert,
-    Arithmetic,
-    Call,
-    Compare,
-    Context,
-    Duration,
-    InPhase,
-    Logic,
-    Metric,
-    Negative,
-    Node,
-    Not,
-    Number,
-    children,
-    is_condition,
-    metrics_of,
-)
-from sentinel.stats import (
-    FUNCTIONS,
-    Function,
-    Nonfinite,
-    Pointwise,
-    Probe,
-    Reference,
-    RunningFunction,
-    Standing,
-    WindowFunction,
-)
-from sentinel.stats.parts import Moments, Part, PlacedPart
+from sentinel.rules.expression.nodes import Metric, Node, is_condition, metrics_of
+from sentinel.stats import FUNCTIONS, WindowFunction
+from sentinel.stats.parts import Part, PlacedPart
 from sentinel.stats.window import Axis
 
 Hit = tuple[int, tuple[bool | None, ...], bool | None]
 Kernel = Callable[..., list[Hit] | None]
 
-_OPPOSITE = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
-
 STEP_SECONDS = "time.step_s"
 """The metric that says how long a step took."""
-
-_BARELY = 1.0 - 1e-9
-"""A bound that spares a division must never be the stricter one for its rounding."""
-
-
-class Source:
-    """The generated code as it grows, and what it refers to."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self.depth = 1
-        self.namespace: dict[str, Any] = {"nan": math.nan}
-        self._temporaries = 0
-
-    def put(self, line: str) -> None:
-        self.lines.append("    " * self.depth + line)
-
-    def block(self, lines: list[str]) -> None:
-        for line in lines:
-            self.put(line)
-
-    def temporary(self) -> str:
-        self._temporaries += 1
-        return f"t{self._temporaries}"
 
 
 def compile_plan(plan: Plan, keys: Mapping[str, str], dormant: frozenset[int]) -> tuple[Kernel, str]:
@@ -120,21 +66,16 @@ def compile_plan(plan: Plan, keys: Mapping[str, str], dormant: frozenset[int]) -
     return _Compiler(plan, keys, dormant).compile()
 
 
-class _Compiler:
-    """`home` is the metric in whose block the code stands: its series key, or None behind all updates."""
+class _Compiler(Expressions):
+    """What `Expressions` says of `home` holds here too."""
 
     def __init__(self, plan: Plan, keys: Mapping[str, str], dormant: frozenset[int]) -> None:
-        self.plan = plan
-        self.keys = keys
-        self.out = Source()
-        self.home: str | None = None
-        self.slot = {key: f"s{index}" for index, key in enumerate(plan.keys)}
-        # The newest value of each series in this event, None when it is not in it.
-        self.value = {key: f"x{index}" for index, key in enumerate(plan.series)}
+        super().__init__(plan, keys)
         self.instances = [index for index in range(len(plan.instances)) if index not in dormant]
         self.homes = {index: self._home(plan.instances[index]) for index in self.instances}
-        self.behind: dict[int, str] = {}
         self.owners = {key: index for index, keys in plan.owned.items() for key in keys}
+        self.quiet = {index for index in self.instances if self._is_quiet(plan.instances[index])}
+        self.uses: Counter[Node] = Counter()
 
     def compile(self) -> tuple[Kernel, str]:
         out = self.out
@@ -147,18 +88,12 @@ class _Compiler:
         for key in self.plan.order:
             if metrics_of(self._source(key)) and self._own_block(self._source(key)) is None:
                 self._derived(key)
-        for index in self.instances:
-            if self.homes[index] is None:
-                self._instance(index)
+        self._rules([index for index in self.instances if self.homes[index] is None])
         if len(self.instances) > 1:
             out.put("if hits is not None and len(hits) > 1:")
             out.put("    hits.sort()")
         out.put("return hits")
-        text = "\n".join([*self._beginning(), *out.lines, ""])
-        # The text is made from parsed trees and our own sources: no name from outside gets in but as a quoted string.
-        exec(compile(text, "<rules>", "exec"), out.namespace)  # noqa: S102
-        kernel: Kernel = out.namespace["kernel"]
-        return kernel, text
+        return out.function("kernel", self._beginning())
 
     def _beginning(self) -> list[str]:
         parameters = "slots, records, bad, get, rel, step, time, origin, held, shared, constants, phases, recorded"
@@ -177,10 +112,6 @@ class _Compiler:
             lines.append(f"    {self.slot[STEP_TIME]}.update(step, time, {f'get({logged!a})' if logged else None})")
         return lines
 
-    def _behind(self, steps: int) -> str:
-        """The variable that holds the step so many before this one; all windows of one length share it."""
-        return self.behind.setdefault(steps, f"behind_{steps}")
-
     # --- updating -------------------------------------------------------------------------------------------
 
     def _metric(self, key: str, metric: Metric) -> None:
@@ -195,12 +126,14 @@ class _Compiler:
         self.out.depth += 1
         self._push(key, x)
         self.home = key
+        self.sized = False
+        behind_push = len(self.out.lines)
         for derived in self.plan.order:
             if self._own_block(self._source(derived)) == key:
                 self._derived(derived)
-        for index in self.instances:
-            if self.homes[index] == key:
-                self._instance(index)
+        self._rules([index for index in self.instances if self.homes[index] == key])
+        if self.sized:
+            self.out.lines.insert(behind_push, f"{'    ' * self.out.depth}seen = {self.slot[key]}.dropped + n")
         self.home = None
         self.out.depth -= 1
 
@@ -222,19 +155,19 @@ class _Compiler:
             # What may change at any event is asked at every one.
             out.put(f"if {'True' if looks_every_event(source) else self._touched(source)}:")
             out.depth += 1
-            self._catch_up(source)
+            self._catch_up([source])
         known = isinstance(source, Metric)
-        x = self.value[key] if nested else self._number(source) if known else out.temporary()
+        x = self.number(source) if known else self._calculated(source)
         if not known:
-            out.put(f"{x} = {self._chance(source) if is_condition(source) else self._number(source)}")
             # An overflow could make an infinity out of finite numbers: that is not a value either.
             out.put(f"if -1e100 < {x} < 1e100:")
             out.depth += 1
         if nested:
+            out.put(f"{self.value[key]} = {x}")
             self._push(key, x)
         else:
             spec = self.plan.running[key]
-            self._use(spec.function.update)
+            self.use(spec.function.update)
             slot = self.slot[key]
             if spec.owner:
                 out.put(f"if records[{self.owners[key]}] is None:")
@@ -244,18 +177,29 @@ class _Compiler:
             out.depth -= bool(spec.owner)
         if not known:
             out.depth -= 1
-            if nested:
-                out.put("else:")
-                out.put(f"    {x} = None")
-                for window in self.plan.series[key].windows:
-                    out.put(f"    {self.slot[window.key]}.advance(rel, time)")
+        moving = [window for window in self.plan.series[key].windows if moves(window.extent)] if nested else []
+        if moving:
+            out.put("else:")
+            for window in moving:
+                out.put(f"    {self.slot[window.key]}.advance(rel, time)")
         if gated:
             out.depth -= 1
+
+    def _calculated(self, source: Node) -> str:
+        """The variable for the value of a nested expression."""
+        found = self.shared.get(source)
+        if found is None:
+            condition = is_condition(source)
+            found = self.out.temporary()
+            self.out.put(f"{found} = {self.chance(source) if condition else self.number(source)}")
+            if self.home is not None and not condition:
+                self.shared[source] = found  # for the rules of the block
+        return found
 
     def _push(self, key: str, x: str) -> None:
         """`Series.push` in line, with its windows and their parts."""
         out, spec, series = self.out, self.plan.series[key], self.slot[key]
-        v, k, c = self._arrays(key)
+        v, k, c, n = self._arrays(key)
         out.put(f"{v} = {series}.values")
         out.put(f"{k} = {series}.steps")
         alone = isinstance(spec.source, Metric)
@@ -268,6 +212,8 @@ class _Compiler:
         out.put(f"{k}.append(rel)")
         out.depth -= alone
         out.put(f"{v}.append({x})")
+        if spec.windows:
+            out.put(f"{n} = len({v})")
         if spec.timed:
             out.put(f"{c} = {series}.times")
             out.put(f"{c}.append(time)")
@@ -277,54 +223,62 @@ class _Compiler:
         for window in spec.windows:
             self._move(window, x)
 
-    def _arrays(self, key: str) -> tuple[str, str, str]:
-        """Variables for the values, steps and times of a series; those of nested ones leave a metric's own alone."""
+    def _arrays(self, key: str) -> tuple[str, str, str, str]:
+        """Variables for the values, steps and times of a series and how many they are; those of nested ones leave a
+        metric's own alone."""
         if isinstance(self.plan.series[key].source, Metric):
-            return "v", "k", "c"
-        return tuple(f"{self.slot[key]}_{name}" for name in ("values", "steps", "times"))  # type: ignore[return-value]
+            return "v", "k", "c", "n"
+        slot = self.slot[key]
+        return f"{slot}_values", f"{slot}_steps", f"{slot}_times", f"{slot}_n"
 
     def _move(self, spec: WindowSpec, x: str) -> None:
         """`Window.add` and `Window.advance` in line. Where the window begins stays in a variable."""
         out, window = self.out, self.slot[spec.key]
-        v, k, c = self._arrays(spec.series)
+        v, k, c, n = self._arrays(spec.series)
         parts: list[tuple[str, type[Part] | type[PlacedPart]]]
         parts = [(self.slot[name], part) for name, (owner, part) in self.plan.parts.items() if owner == spec.key]
         timed = spec.extent.axis is Axis.TIME
         for slot, part in parts:
-            self._use(part.add)
+            self.use(part.add)
             place = "time" if timed else "rel"
             out.block(inline_statements(part.add, {"self": slot, "x": x, "place": place}, prefix=f"{slot}_"))
-        start = _start(window)
+        start = start_of(window)
         out.put(f"{start} = {window}.start")
         # In a reach window the oldest value leaves when the next one can speak for the beginning.
         size, at = spec.extent.size, f"{start} + 1" if spec.reach else start
         guarded = spec.reach and spec.extent.axis is Axis.STEPS
         if spec.extent.axis is Axis.SAMPLES:
-            leaves = f"len({v}) - {start} > {int(size) + spec.reach}"
+            # One has come, so no more than one leaves.
+            leaves = f"if {n} - {start} > {int(size) + spec.reach}"
         elif spec.extent.axis is Axis.TIME:
-            leaves = f"{at} < len({v}) and {c}[{at}] <= time - {size!r}"
+            leaves = f"while {at} < {n} and {c}[{at}] <= time - {size!r}"
         else:
             # The newest value stands at `rel` and never leaves; a reach window looks one further.
-            leaves = f"{k}[{at}] <= {self._behind(int(size))}"
+            leaves = f"while {k}[{at}] <= {self.steps_ago(int(size))}"
         if guarded:
-            out.put(f"if len({v}) > 1:")
+            out.put(f"if {n} > 1:")
             out.depth += 1
-        out.put(f"while {leaves}:")
+        out.put(f"{leaves}:")
         out.depth += 1
         if parts:
             out.put(f"gone = {v}[{start}]")
         out.put(f"{start} += 1")
         for slot, part in parts:
-            self._use(part.remove)
-            arguments = {"self": slot, "out": "gone", "values": v, "start": start, "places": c if timed else k}
+            self.use(part.remove)
+            arguments = {
+                "self": slot,
+                "out": "gone",
+                "values": v,
+                f"{LENGTH} values": n,
+                "start": start,
+                "places": c if timed else k,
+            }
             out.block(inline_statements(part.remove, arguments, prefix=f"{slot}_"))
+        if spec.extent.axis is Axis.SAMPLES:
+            out.put(f"{window}.start = {start}")
         out.depth -= 1 + guarded
-        out.put(f"{window}.start = {start}")
-
-    def _use(self, function: Callable[..., Any]) -> None:
-        for name, value in globals_of(function).items():
-            found = self.out.namespace.setdefault(name, value)
-            assert found is value, f"two statistics mean different things by '{name}'"
+        if spec.extent.axis is not Axis.SAMPLES:
+            out.put(f"{window}.start = {start}")
 
     # --- rules ----------------------------------------------------------------------------------------------
 
@@ -340,6 +294,39 @@ class _Compiler:
             return None
         (key,) = metrics
         return key if key in self.value else None
+
+    def _rules(self, indices: Sequence[int]) -> None:
+        """The rules that stand in one place, and before them what several of them ask for."""
+        out = self.out
+        live = [index for index in indices if index not in self.quiet]
+        found = [(index, condition) for index in live for _, condition in self.plan.instances[index].conditions]
+        self.uses = Counter(number for _, condition in found for number in numbers_of(condition))
+        for index, condition in found:
+            rule = self.plan.instances[index].rule
+            if not rule.after and not rule.phases:
+                self._share(number for number in self.asked(condition) if self.home is not None or only_samples(number))
+        for index in live:
+            self._instance(index)
+        quiet = [index for index in indices if index in self.quiet]
+        if quiet:
+            # Nothing but an alert that stands open can be told of these.
+            out.put("if held:")
+            before = len(out.lines)
+            out.depth += 1
+            for index in quiet:
+                self._instance(index)
+            out.depth -= 1
+            if len(out.lines) == before:
+                out.lines.pop()
+        self.shared.clear()
+
+    def _is_quiet(self, instance: Instance) -> bool:
+        """Whether none of its conditions can hold, for want of series that are never logged."""
+        return all(self.never(condition, holds=True) for _, condition in instance.conditions)
+
+    def _share(self, numbers: Iterable[Node]) -> None:
+        for number in numbers:
+            self.share(number, self.uses)
 
     def _instance(self, index: int) -> None:
         out, instance = self.out, self.plan.instances[index]
@@ -361,264 +348,41 @@ class _Compiler:
         if gates:
             out.put(f"if {' and '.join(f'({gate})' if ' or ' in gate else gate for gate in gates)}:")
             out.depth += 1
-        for node in nodes:
-            self._catch_up(node)
-        holds = [self._holds(condition) for _, condition in instance.conditions]
         open_ = f"held and records[{index}] is not None"
+        before = dict(self.shared)
+        self._catch_up(nodes)
+        if index not in self.quiet:
+            for _, condition in instance.conditions:
+                self._share(self.asked(condition))
+        holds = [found for _, condition in instance.conditions if (found := self.holds(condition)) != NEVER]
         out.put(f"if {' or '.join([*holds, open_])}:")
-        truths = ", ".join(self._truth(condition) for _, condition in instance.conditions)
+        truths = ", ".join(self.truth(condition) for _, condition in instance.conditions)
         until = "None"
         if instance.until is not None:
             # Needed only once there is something to end.
-            until = f"{self._truth(instance.until)} if records[{index}] is not None else None"
+            until = f"{self.truth(instance.until)} if records[{index}] is not None else None"
         out.put("    if hits is None:")
         out.put("        hits = []")
         out.put(f"    hits.append(({index}, ({truths},), {until}))")
         if gates:
             out.depth -= 1
+            self.shared = before
 
-    def _catch_up(self, node: Node) -> None:
-        """Put code that moves the windows of an expression on to now, where their series did not come in this event."""
-        for call in _windows(node):
-            function, extent, name = FUNCTIONS[call.function], call.window, series_key(call.argument)
+    def _catch_up(self, nodes: Iterable[Node]) -> None:
+        """Put code that moves the windows of expressions on to now, where their series did not come in this event."""
+        if self.home is not None:
+            return  # the metric came, and nested series move their windows on when they have no value
+        moved: dict[str, dict[str, None]] = {}
+        for call in (call for node in nodes for call in windows_of(node)):
+            function, extent = FUNCTIONS[call.function], call.window
             assert issubclass(function, WindowFunction) and extent is not None
-            if self.home is not None:
-                continue  # the metric came, and nested series move their windows on when they have no value
-            keys = [window_key(call.argument, extent, reach=function.reach)]
+            if not moves(extent):
+                continue
+            keys = moved.setdefault(self.value[series_key(call.argument)], {})
+            keys[window_key(call.argument, extent, reach=function.reach)] = None
             if function.scaled:
-                keys.append(window_key(call.argument, scale_extent(extent), reach=True))
-            self.out.put(f"if {self.value[name]} is None:")
-            for key in dict.fromkeys(keys):
+                keys[window_key(call.argument, scale_extent(extent), reach=True)] = None
+        for value, found in moved.items():
+            self.out.put(f"if {value} is None:")
+            for key in found:
                 self.out.put(f"    {self.slot[key]}.advance(rel, time)")
-
-    def _truth(self, node: Node) -> str:
-        """An expression for the truth of a condition: True, False or None."""
-        return f"(True if {self._holds(node)} else False if {self._fails(node)} else None)"
-
-    def _chance(self, node: Node) -> str:
-        """An expression for the truth of a condition as a number: 1, 0 or NaN."""
-        return f"(1.0 if {self._holds(node)} else 0.0 if {self._fails(node)} else nan)"
-
-    def _holds(self, node: Node) -> str:
-        """An expression that is true when a condition is known to hold."""
-        match node:
-            case Compare(op=op, left=left, right=right):
-                bound = self._bound(node)
-                a, b = self._number(left), self._number(right)
-                if op == "!=":
-                    return f"({a} < {b} or {a} > {b})"
-                return f"({bound} and {a} {op} {b})" if bound else f"{a} {op} {b}"
-            case InPhase(name=name, other=other):
-                return f"(phase is not None and phase != {name!a})" if other else f"(phase == {name!a})"
-            case Logic(op=op, parts=parts):
-                return f"({f' {op} '.join(self._holds(part) for part in parts)})"
-            case Not(operand=operand):
-                return self._fails(operand)
-            case Call():
-                return self._fact(node, wanted=True)
-            case _:
-                raise AssertionError(f"not a condition: {node}")
-
-    def _fails(self, node: Node) -> str:
-        """An expression that is true when a condition is known not to hold."""
-        match node:
-            case Compare(op=op, left=left, right=right):
-                a, b = self._number(left), self._number(right)
-                if op == "==":
-                    return f"({a} < {b} or {a} > {b})"
-                return f"{a} == {b}" if op == "!=" else f"{a} {_OPPOSITE[op]} {b}"
-            case InPhase():
-                return self._holds(InPhase(node.name, not node.other))
-            case Logic(op=op, parts=parts):
-                other = " or " if op == "and" else " and "
-                return f"({other.join(self._fails(part) for part in parts)})"
-            case Not(operand=operand):
-                return self._holds(operand)
-            case Call():
-                return self._fact(node, wanted=False)
-            case _:
-                raise AssertionError(f"not a condition: {node}")
-
-    def _fact(self, call: Call, *, wanted: bool) -> str:
-        """An expression for whether a condition that is a function is known to be `wanted`."""
-        function, argument, window = FUNCTIONS[call.function], call.argument, call.window
-        if isinstance(argument, Alert):
-            return self._standing(function, argument, wanted=wanted)
-        if issubclass(function, WindowFunction):
-            return f"{self._number(call)} == {float(wanted)}"
-        assert isinstance(argument, Metric)
-        if issubclass(function, Nonfinite):
-            return f"{argument.name!a} {'in' if wanted else 'not in'} bad"
-        assert issubclass(function, Probe)
-        read = function.reader(None if window is None else window.axis)
-        return f"{self._probe(read, argument, 0.0 if window is None else window.size)} is {wanted}"
-
-    def _standing(self, function: type[Function], alert: Alert, *, wanted: bool) -> str:
-        """An expression for whether an alert of another rule stands so: no record changes while the kernel runs."""
-        assert issubclass(function, Standing)
-        found = []
-        for index, level in standing(alert, self.plan.instances):
-            arguments = {"record": f"records[{index}]", "level": str(level)}
-            inline = inline_expression(function.read, arguments)
-            if inline is None:
-                self.out.namespace[f"is_{function.name}"] = function.read
-                inline = f"is_{function.name}({', '.join(arguments.values())})"
-            found.append(inline)
-        holds = " or ".join(found) or "False"
-        return f"({holds})" if wanted else f"(not ({holds}))"
-
-    def _bound(self, node: Compare) -> str:
-        """For `drop(x, w) > 20%` and the like, what must hold at the least; "" where there is no such thing.
-
-        The scale of a relative change is never smaller than its reference, and the reference is at hand, while the
-        noise costs a square root.
-        """
-        call, limit = node.left, node.right
-        if not isinstance(call, Call) or not isinstance(limit, Number) or limit.value == 0.0:
-            return ""
-        function = FUNCTIONS[call.function]
-        if not issubclass(function, WindowFunction) or not function.scaled:
-            return ""
-        if node.op not in ((">", ">=") if limit.value > 0.0 else ("<", "<=")):
-            return ""
-        arguments, known = self._reading(call, function)
-        difference, reference, *_ = call_arguments(function.read, arguments)
-        bound = f"{difference} {node.op[0]}= {limit.value * _BARELY!r} * abs({reference})"
-        return f"{known} and {bound}" if known else bound
-
-    def _number(self, node: Node) -> str:
-        """An expression for a number; NaN when it is unknown."""
-        match node:
-            case Number(value=value):
-                return f"({value!r})" if value < 0.0 else repr(value)
-            case Duration(seconds=seconds):
-                return repr(seconds)
-            case Context(name="step"):
-                return "float(step)"
-            case Context(name="step_time"):
-                return f"{self.slot[STEP_TIME]}.value"
-            case Context(name=name) if name == PHASE_STEP:
-                return "phases.since(step)"
-            case Context(name=name):
-                constant = f"constants.get({name!a}, nan)"
-                return f"(step / {constant})" if name == PROGRESS else constant
-            case Metric():
-                key = series_key(node)
-                return self.value[key] if key == self.home else f"{self.slot[key]}.last"
-            case Negative(operand=operand):
-                return f"(-{self._number(operand)})"
-            case Arithmetic(op="/", left=left, right=right):
-                divisor = self.out.temporary()
-                return f"({self._number(left)} / {divisor} if ({divisor} := {self._number(right)}) else nan)"
-            case Arithmetic(op=op, left=left, right=right):
-                return f"({self._number(left)} {op} {self._number(right)})"
-            case Call(function=name):
-                function = FUNCTIONS[name]
-                if issubclass(function, Pointwise):
-                    inline = inline_expression(function.read, {"x": self._number(node.argument)})
-                    assert inline is not None, f"{name}() is written as a single return"
-                    return inline
-                if issubclass(function, RunningFunction):
-                    slot = self.slot[running_key(node)]
-                    return inline_expression(function.read, {"self": slot}) or f"{slot}.read()"
-                if issubclass(function, Reference):
-                    assert isinstance(node.argument, Metric)
-                    arguments = {"recorded": "recorded", "series": ascii(node.argument.name), "step": "step"}
-                    inline = inline_expression(function.read, arguments)
-                    assert inline is not None, f"{name}() is written as a single return"
-                    return inline
-                if issubclass(function, Probe):
-                    assert isinstance(node.argument, Metric)
-                    return self._probe(function.read, node.argument, 0.0)
-                assert issubclass(function, WindowFunction)
-                return self._window(node, function)
-            case _:
-                raise AssertionError(f"not a number: {node}")
-
-    def _window(self, call: Call, function: type[WindowFunction]) -> str:
-        arguments, known = self._reading(call, function)
-        read = inline_expression(function.read, arguments)
-        if read is None:
-            name = f"read_{function.name}"
-            self.out.namespace[name] = function.read
-            read = f"{name}({', '.join(arguments[parameter] for parameter in _parameters(function.read))})"
-        else:
-            self._use(function.read)
-        return f"({read} if {known} else nan)" if known else read
-
-    def _reading(self, call: Call, function: type[WindowFunction]) -> tuple[dict[str, str], str]:
-        """What `read` takes, by parameter, and an expression for whether the window has a value ("": it has)."""
-        extent = call.window
-        assert extent is not None
-        key = window_key(call.argument, extent, reach=function.reach)
-        name = series_key(call.argument)
-        series, here = self.slot[name], name == self.home
-        values = "v" if here else f"{series}.values"
-        known = []
-        # In its own block the newest value is in the window, and where a reach window is covered an older one too.
-        sure = 0 if not here else 2 if function.reach and function.covered else 1
-        start = self._begin(key, here=here)
-        if function.least > sure:
-            known.append(f"len({values}) - {start} >= {function.least}")
-        if function.covered:
-            if function.least == 0 and not here:
-                known.append(f"{series}.first_step >= 0")
-            known.append(self._covered(series, extent.axis, extent.size, reach=function.reach))
-        arguments: dict[str, str] = {"values": values, "start": start}
-        if call.literal is not None:
-            arguments["literal"] = repr(call.literal.value)
-        if function.placed:
-            timed = extent.axis is Axis.TIME
-            arguments["places"] = ("c" if timed else "k") if here else f"{series}.{'times' if timed else 'steps'}"
-        names = [name for name in _parameters(function.read) if name not in arguments]
-        for parameter, part in zip(names, function.parts, strict=False):
-            arguments[parameter] = self.slot[part_key(key, part)]
-        if function.scaled:
-            scale = window_key(call.argument, scale_extent(extent), reach=True)
-            arguments["moments"] = self.slot[part_key(scale, Moments)]
-            arguments["count"] = f"(len({values}) - {self._begin(scale, here=here)})"
-        return arguments, " and ".join(known)
-
-    def _begin(self, window: str, *, here: bool) -> str:
-        slot = self.slot[window]
-        return _start(slot) if here else f"{slot}.start"
-
-    def _covered(self, series: str, axis: Axis, size: float, *, reach: bool) -> str:
-        """`Window.covered` in line, for a window that holds a value, so that the series has a first one."""
-        if axis is Axis.SAMPLES:
-            return f"{series}.seen >= {int(size) + reach}"
-        if axis is Axis.STEPS:
-            return f"{series}.first_step <= {self._behind(int(size) - (not reach))}"
-        return f"{series}.first_time <= time - {size!r}"
-
-    def _probe(self, read: Callable[..., Any], metric: Metric, size: float) -> str:
-        slot = self.slot[series_key(metric)]
-        arguments = {"series": slot, "step": "rel", "time": "time", "origin": "origin", "size": repr(size)}
-        expression = inline_expression(read, arguments)
-        if expression is not None:
-            return expression
-        name = f"probe_{read.__qualname__.replace('.', '_')}"
-        self.out.namespace[name] = read
-        return f"{name}({', '.join(arguments.values())})"
-
-
-def _start(window: str) -> str:
-    """The variable for where the window in a slot begins."""
-    return f"{window}_start"
-
-
-def _windows(node: Node) -> Iterator[Call]:
-    """The calls of window functions that an expression reads itself; those inside others have had their turn."""
-    if isinstance(node, Call):
-        function = FUNCTIONS[node.function]
-        if issubclass(function, Pointwise):
-            yield from _windows(node.argument)
-        elif issubclass(function, WindowFunction):
-            yield node
-        return
-    for child in children(node):
-        yield from _windows(child)
-
-
-def _parameters(function: Callable[..., Any]) -> tuple[str, ...]:
-    return function.__code__.co_varnames[: function.__code__.co_argcount]

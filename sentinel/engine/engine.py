@@ -827,9 +827,15 @@ class Engine:
         """Work out when the run must be looked at next."""
         due = math.inf
         if run.status == "running" and run.timed and run.compiled is not None:
-            for index, watched in run.compiled.timed:
-                due = min(due, self._due_of(run, index, watched))
+            if run.compiled.soonest is not None:
+                due = run.compiled.soonest(
+                    run.state, run.records, run.bad, run.rel, run.step, run.time, run.origin, run.open,
+                    run.constants, run.phases, run.recorded, run.timed_at,
+                )  # fmt: skip
+                due = max(due, run.time)
             if run.open:
+                for index, _ in run.compiled.timed:
+                    due = self._sooner_by_holds(run, index, due)
                 due = self._sooner(run, due, run.time + STALE_AFTER)
         if only_sooner and due >= run.due:
             return
@@ -845,6 +851,12 @@ class Engine:
             since = run.slots[key].time
             seconds = wait if isinstance(wait, float | int) else self.reader_at(run, run.time).number(wait)
             due = self._sooner(run, due, (since if since == since else run.origin) + seconds)
+        return self._sooner_by_holds(run, index, due)
+
+    def _sooner_by_holds(self, run: RunState, index: int, due: float) -> float:
+        """When an instance's alert next changes because a `for` or a `keep_firing_for` in seconds is over, if that is
+        sooner than `due`."""
+        assert run.compiled is not None
         record, rule = run.records[index], run.compiled.instances[index].rule
         if record is not None:
             if rule.hold is not None and rule.hold.axis is Axis.TIME:

@@ -73,7 +73,7 @@ def not_evaluable(rules: Iterable[Rule], instances: Sequence[Instance], known: K
 
 
 def _of_instance(instance: Instance, known: Known) -> Lack:
-    lack = _least(_to_hold(condition, known) for _, condition in instance.conditions)
+    lack = _least(lacks_to_hold(condition, known) for _, condition in instance.conditions)
     if instance.rule.phases:
         lack = _all((lack, _of_phase(known)))
     if lack:
@@ -86,30 +86,30 @@ def _of_instance(instance: Instance, known: Known) -> Lack:
     return (names[0],)
 
 
-def _to_hold(node: Node, known: Known) -> Lack:
+def lacks_to_hold(node: Node, known: Known) -> Lack:
     """What is missing for a condition to become known to hold."""
     match node:
         case Logic(op="and", parts=parts):
-            return _all(_to_hold(part, known) for part in parts)
+            return _all(lacks_to_hold(part, known) for part in parts)
         case Logic(parts=parts):
-            return _least(_to_hold(part, known) for part in parts)
+            return _least(lacks_to_hold(part, known) for part in parts)
         case Not(operand=operand):
-            return _to_fail(operand, known)
+            return lacks_to_fail(operand, known)
         case _:
-            return _to_know(node, known, _to_hold)
+            return _to_know(node, known, lacks_to_hold)
 
 
-def _to_fail(node: Node, known: Known) -> Lack:
+def lacks_to_fail(node: Node, known: Known) -> Lack:
     """What is missing for a condition to become known not to hold."""
     match node:
         case Logic(op="and", parts=parts):
-            return _least(_to_fail(part, known) for part in parts)
+            return _least(lacks_to_fail(part, known) for part in parts)
         case Logic(parts=parts):
-            return _all(_to_fail(part, known) for part in parts)
+            return _all(lacks_to_fail(part, known) for part in parts)
         case Not(operand=operand):
-            return _to_hold(operand, known)
+            return lacks_to_hold(operand, known)
         case _:
-            return _to_know(node, known, _to_fail)
+            return _to_know(node, known, lacks_to_fail)
 
 
 def _to_know(node: Node, known: Known, inside: Callable[[Node, Known], Lack]) -> Lack:
@@ -133,7 +133,7 @@ def _to_know(node: Node, known: Known, inside: Callable[[Node, Known], Lack]) ->
             if issubclass(function, WindowFunction) and function.conditional:
                 if function.result is Result.TRUTH:
                     return inside(argument, known)
-                return _least((_to_hold(argument, known), _to_fail(argument, known)))
+                return _least((lacks_to_hold(argument, known), lacks_to_fail(argument, known)))
             return _to_know(argument, known, inside)
         case Compare(left=left, right=right):
             return _all(_to_know(side, known, inside) for side in (left, right))

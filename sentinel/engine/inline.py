@@ -16,7 +16,10 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-_MARK = re.compile(r"__(argument|local)_(\w+?)__")
+_MARK = re.compile(r"len\(__argument_(\w+?)__\)|__(argument|local)_(\w+?)__")
+
+LENGTH = "len"
+"""An argument given as `len NAME` is what stands for `len(NAME)`, where its number is at hand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +75,10 @@ def _body(function: Callable[..., Any]) -> _Body:
 
 def _filled(text: str, arguments: Mapping[str, str], prefix: str) -> str:
     def name(match: re.Match[str]) -> str:
-        kind, own = match.groups()
+        measured, kind, own = match.groups()
+        if measured is not None:
+            at_hand = arguments.get(f"{LENGTH} {measured}")
+            return at_hand if at_hand is not None else f"len({arguments[measured]})"
         if kind == "local":
             return prefix + own
         given = arguments[own]

@@ -15,6 +15,7 @@ from sentinel.engine.derived import DerivedSeries, derived_series, names_wanted
 from sentinel.engine.evaluable import Known, NotEvaluable, not_evaluable
 from sentinel.engine.plan import Plan, make_plan, only_nonfinite, series_key, standing
 from sentinel.engine.recorded import NOTHING, RecordedRun
+from sentinel.engine.silence import Silence, Soonest, compile_silences
 from sentinel.metrics import Dictionary
 from sentinel.rules.expression.nodes import Call, Compare, Duration, Node, alerts_of, walk
 from sentinel.rules.model import Rule, RuleSet
@@ -24,7 +25,7 @@ MAX_COMPILED = 256
 """Kinds of runs kept compiled. A cluster has a handful; past this the oldest is compiled again when it returns."""
 
 
-Silences = tuple[tuple[str, float | Node], ...]
+Silences = tuple[Silence, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,7 @@ class Compiled:
     source: str
     dormant: tuple[int, ...]
     timed: tuple[tuple[int, Silences], ...]
+    soonest: Soonest | None
     followers: Mapping[int, tuple[int, ...]]
     rules: tuple[Rule, ...]
     logged: frozenset[str]
@@ -121,6 +123,7 @@ def _compile(rules: Sequence[Rule], series: Sequence[SeriesName], dictionary: Di
         source=source,
         dormant=dormant,
         timed=tuple(sorted(timed.items())),
+        soonest=compile_silences(plan, keys, (silence for watched in timed.values() for silence in watched)),
         followers={index: followers[index] for index in sorted(timed) if index in followers},
         rules=tuple(rules),
         logged=frozenset(keys),
@@ -130,7 +133,7 @@ def _compile(rules: Sequence[Rule], series: Sequence[SeriesName], dictionary: Di
 
 def _watched(instance: Instance) -> Silences | None:
     """The silences that an instance waits for; None when it waits for none."""
-    found: list[tuple[str, float | Node]] = []
+    found: list[Silence] = []
     for expression in instance.expressions():
         for node in walk(expression):
             if isinstance(node, Call) and node.function == "absent":

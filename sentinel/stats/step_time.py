@@ -35,22 +35,27 @@ class StepTime:
         """An event of `step` (-1: of none yet) at `time` (NaN: unknown), with what it logs as its seconds."""
         if logged is not None and logged > 0.0:
             self._note(self.logged, logged)
+            self._settle(self.logged)
         if step > self.step:
             between = (time - self.time) / (step - self.step)
             if self.step >= 0 and between > 0.0:
                 self._note(self.between, between)
+                if len(self.logged) < LEAST:
+                    self._settle(self.between)
             self.step = step
             self.time = time
 
-    def _note(self, times: array[float], seconds: float) -> None:
+    @staticmethod
+    def _note(times: array[float], seconds: float) -> None:
+        if len(times) >= LAST:
+            del times[0]
         times.append(seconds)
-        del times[:-LAST]
-        held = sorted(self.logged if len(self.logged) >= LEAST else self.between)
+
+    def _settle(self, times: array[float]) -> None:
+        held = sorted(times)
         half = len(held) >> 1
         if len(held) >= LEAST:
             self.value = held[half] if len(held) & 1 else (held[half - 1] + held[half]) / 2.0
-        else:
-            self.value = math.nan
 
     def clear(self) -> None:
         """Forget everything, as a new attempt does."""

@@ -49,6 +49,9 @@ HOSTILE = [
 ]
 
 
+_ROW = {"kl.ref": 2.0, "reward.mean": 1.0, "entropy": 0.5}
+
+
 def compiled(*members, keys=("kl.ref", "reward.mean", "entropy")):
     series = [SeriesName(key, (), key) for key in keys]
     return Program(rules(*members), default()).compiled(series, {})
@@ -92,6 +95,53 @@ def test_reading_a_kernel_shows_that_nothing_of_an_absent_metric_is_touched():
 
 def test_a_rule_over_metrics_that_the_run_does_not_log_is_left_out():
     assert "0.625" not in compiled(rule(warning="grad_norm > 0.625")).source
+
+
+def test_what_can_never_hold_is_not_asked():
+    assert "0.625" not in compiled(rule(warning="kl.ref > 0.5 or grad_norm > 0.625")).source
+    assert "0.625" not in compiled(rule(warning="not (kl.ref > 0.5 and grad_norm > 0.625)")).source
+
+
+def test_a_rule_that_can_never_hold_is_looked_at_only_while_an_alert_stands():
+    """As it does when a rule was reloaded, or the trainer's keys turned out to mean something else."""
+    found = compiled(rule(warning="kl.ref < 0.5 and grad_norm > 0.625"))
+    engine = Engine(rules(rule(warning="kl.ref < 0.5 and grad_norm > 0.625")))
+    engine.handle(StepMetrics(run="r", step=0, metrics={"kl.ref": 0.1}))
+    slots, records = engine.runs["r"].state, [object()]
+    given = {"slots": slots, "bad": set(), "get": {"kl.ref": 0.1}.get, "rel": 1, "step": 1, "time": 0.0}
+    rest = dict.fromkeys(inspect.signature(found.kernel).parameters.keys() - {*given, "records", "held"})
+    assert found.kernel(**given, **rest, records=records, held=0) is None
+    assert found.kernel(**given, **rest, records=records, held=1) == [(0, (None,), None)]
+
+
+def test_a_number_that_several_conditions_ask_for_is_calculated_once():
+    """Inside the block of its metric, in the nested series that it feeds, and behind all updates."""
+    own = compiled(
+        rule("a", warning="median(kl.ref, 5 samples) > 1", critical="median(kl.ref, 5 samples) > 2"),
+        rule("b", warning="median(kl.ref, 5 samples) < best(median(kl.ref, 5 samples))"),
+    ).source
+    assert own.count("/ 2.0") == 1
+    behind = compiled(
+        rule("a", warning="median(kl.ref, 5 samples) > reward.mean"),
+        rule("b", warning="median(kl.ref, 5 samples) > entropy"),
+    ).source
+    assert behind.count("/ 2.0") == 1
+
+
+def test_a_number_behind_a_gate_is_not_taken_from_there():
+    engine = Engine(
+        rules(
+            rule("late", warning="mean(kl.ref, 2 steps) > reward.mean + mean(kl.ref, 2 steps)", after=50),
+            rule("soon", warning="mean(kl.ref, 2 steps) > entropy"),
+        )
+    )
+    said = [engine.handle(StepMetrics(run="r", step=step, metrics=_ROW)) for step in range(3)]
+    assert [told(each) for each in said][1:] == [[("firing", "warning", 1)], []]
+
+
+def test_what_costs_least_is_asked_first():
+    source = compiled(rule(warning="std(kl.ref, 10 samples) > 0.25 and kl.ref > 0.625")).source
+    assert source.index("> 0.625") < source.index("> 0.25")
 
 
 def test_the_same_statistic_in_two_rules_is_one_object():
