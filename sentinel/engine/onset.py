@@ -8,8 +8,8 @@ the breach itself.
 
 A run can change its course more than once before it breaks: it learns fast and then slowly, it dips and recovers. So
 what follows a break is searched for a later one. The later one counts if at that point the series stood as far from
-where it is now as it did at the earlier break: the trouble cannot have begun while nothing had been lost. It also counts
-if the series has since come back past where it is now: what went up must be dated by its rise, whatever fell before.
+where it is now as it did at the earlier break: the trouble cannot have begun while nothing had been lost. It also
+counts if the series has since come back past where it is now: a rise is dated by itself, whatever fell before.
 """
 
 from __future__ import annotations

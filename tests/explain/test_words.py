@@ -127,13 +127,17 @@ def test_the_configuration_that_a_rule_needs_is_named() -> None:
     assert story.config[1].startswith("one of max_steps, ")
 
 
+NO_EVEN_RUN = {"grad-spike": "asks for spikes", "clip-low": "asks for updates", "phase-shift": "asks for a new phase"}
+"""Rules that no even run with one change can make fire: the story says that it was not found."""
+
+
 @pytest.mark.parametrize("name", [f"{pack}/{rule.name}" for pack in PACKS for rule in every_rule(pack)])
 def test_every_shipped_rule_has_a_story_and_a_way_to_fire(name: str) -> None:
     pack, _, alert = name.partition("/")
     rule = every_rule(pack).named(alert)
     assert rule is not None
     story = tell(rule, default(), every_rule(pack))
-    assert story.fastest is not None or story.fastest_silence is not None
+    assert (story.fastest is None and story.fastest_silence is None) == (alert in NO_EVEN_RUN)
     assert story.sentences
     for need in story.needs:
         assert need.info is not None or need.metric == "*"
