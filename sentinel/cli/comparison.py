@@ -9,9 +9,10 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from sentinel.cli.output import JSON_VERSION, clean, counted, table
+from sentinel.cli.output import JSON_VERSION, clean, counted
 from sentinel.cli.progress import progress
 from sentinel.cli.score import check_courses, json_of_tally
+from sentinel.cli.width import table
 from sentinel.errors import RuleError, UsageError
 from sentinel.resources import Source, read_sources
 from sentinel.rules.loader import load_rules
