@@ -1,11 +1,10 @@
 """Text that fits the terminal: paragraphs and tables wrapped to its columns.
 
-Output that goes to a file or a pipe is not wrapped, so that a line of it can be searched for, unless COLUMNS is set.
+Output that goes to a file or a pipe is not wrapped, so that a line of it can be searched for.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import textwrap
@@ -20,7 +19,7 @@ LEAST = 10
 
 def columns() -> int | None:
     """How wide the terminal is; None where lines may be of any length."""
-    if not sys.stdout.isatty() and not os.environ.get("COLUMNS", "").isdigit():
+    if not sys.stdout.isatty():
         return None
     return max(shutil.get_terminal_size().columns, NARROWEST)
 

@@ -137,7 +137,7 @@ def test_several_files_are_runs_of_their_own(tmp_path: Path, rules: Path) -> Non
     assert [one["run"] for one in transitions] == ["run-0", "run-1", "run-2"]
     assert (summary["files"], summary["steps"]) == (3, 9)
     told = replay(*files, "--rules", rules).stdout
-    assert "3 recordings, 9 steps" in told
+    assert "3 recordings, 9 rows" in told
     assert " rules can say nothing of these 3 runs, for want of\n" in told
     assert "clip_frac (clip-high)" in told
 

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sentinel.cli import width
 from sentinel.cli.main import main
-from sentinel.cli.width import NARROWEST, table
 from sentinel.resources import recording_path
 
 DATA = Path(__file__).parents[1] / "data"
@@ -28,9 +28,8 @@ COMMANDS = [
 
 @pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
 def test_no_line_is_wider_than_the_terminal(command: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("COLUMNS", raising=False)
     whole = CliRunner().invoke(main, command).stdout
-    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setattr(width, "columns", lambda: 80)
     fitted = CliRunner().invoke(main, command).stdout
     assert len(whole.splitlines()) <= len(fitted.splitlines())
     assert [line for line in fitted.splitlines() if len(line) > 80] == []
@@ -39,13 +38,13 @@ def test_no_line_is_wider_than_the_terminal(command: list[str], monkeypatch: pyt
 TEXTS = st.text("abc -/", max_size=90)
 
 
-@given(st.lists(st.lists(TEXTS, min_size=3, max_size=3), min_size=1, max_size=5), st.integers(NARROWEST, 200))
-def test_a_table_loses_no_word_at_any_width(rows: list[list[str]], width: int) -> None:
+@given(st.lists(st.lists(TEXTS, min_size=3, max_size=3), min_size=1, max_size=5), st.integers(width.NARROWEST, 200))
+def test_a_table_loses_no_word_at_any_width(rows: list[list[str]], room: int) -> None:
     heading = ["ONE", "TWO", "THREE"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("COLUMNS", str(width))
-        fitted = table([heading, *rows])
-    assert all(len(line) <= width for line in fitted.splitlines())
+        patch.setattr(width, "columns", lambda: room)
+        fitted = width.table([heading, *rows])
+    assert all(len(line) <= room for line in fitted.splitlines())
     kept = "".join(cell for row in rows for cell in row)
     for letter in "abc/":
         assert fitted.count(letter) == kept.count(letter)
