@@ -460,8 +460,10 @@ _CONTINUED = re.compile("\\\\(\r\n|[\n\r])[ \t]*")
 # ---- from pydantic's errors to places ---------------------------------------------------------------------
 
 
-def problems_from_pydantic(error: ValidationError, document: Document, model: Any = None) -> list[Problem]:
-    """Pydantic's errors as problems of `document`, in file order.
+def problems_from_pydantic(
+    error: ValidationError, document: Document, model: Any = None, *, within: Loc = ()
+) -> list[Problem]:
+    """Pydantic's errors as problems of `document`, in file order; only those at or below `within`.
 
     `model`: the validated model, whose fields are then suggested for unknown keys. A `PydanticCustomError` keeps
     its type as the code; its context may hold `hint`, the offsets `start` and `end` into the scalar at fault, or
@@ -470,6 +472,8 @@ def problems_from_pydantic(error: ValidationError, document: Document, model: An
     problems: list[Problem] = []
     for found in error.errors(include_url=False):
         loc = tuple(part for part in found["loc"] if isinstance(part, str | int))
+        if loc[: len(within)] != within:
+            continue
         problems.extend(_pydantic_problems(found, loc, document, model))
     return sorted(problems, key=lambda problem: (problem.line, problem.column))
 

@@ -9,19 +9,20 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from sentinel.cli.output import JSON_VERSION, clean, counted, table
+from sentinel.cli.output import JSON_VERSION, clean, counted
 from sentinel.cli.progress import progress
 from sentinel.cli.score import check_courses, json_of_tally
+from sentinel.cli.width import table
 from sentinel.errors import RuleError, UsageError
 from sentinel.resources import Source, read_sources
 from sentinel.rules.loader import load_rules
 from sentinel.rules.model import RuleSet
 from sentinel.score.course import Course, Episode
-from sentinel.score.difference import Difference, compare_courses
+from sentinel.score.difference import Difference, compare_courses, with_verdicts
 from sentinel.score.edits import WORDS, RuleEdit, compare_rules
 from sentinel.score.index import Labelled
-from sentinel.score.tally import Score, score
-from sentinel.score.verdict import judge
+from sentinel.score.tally import Score, Tally, score
+from sentinel.score.verdict import Finding, judge
 from sentinel.service.courses import Job, courses
 from sentinel.service.revision import PREFIX, read_revision
 
@@ -61,15 +62,14 @@ def compare(
         played = list(courses(plays, sources, framework=framework, processes=processes, on_read=bar.advance))
     before, after = played[::2], played[1::2]
     _check_understood(after)
-    alerts = tuple(alert for pair in zip(before, after, strict=True) for alert in compare_courses(*pair))
+    alerts = [compare_courses(*pair) for pair in zip(before, after, strict=True)]
     scores: tuple[Score | None, Score | None] = (None, None)
     if index is not None:
         check_courses(labelled, after)
-        scores = (
-            score((judge(*pair) for pair in zip(labelled, before, strict=True)), old.rules),
-            score((judge(*pair) for pair in zip(labelled, after, strict=True)), new.rules),
-        )
-    return Comparison(compare_rules(old, new), len(paths), alerts, *scores)
+        verdicts = [tuple(map(judge, labelled, each)) for each in (before, after)]
+        alerts = [with_verdicts(*each) for each in zip(alerts, *verdicts, strict=True)]
+        scores = score(verdicts[0], old.rules), score(verdicts[1], new.rules)
+    return Comparison(compare_rules(old, new), len(paths), tuple(alert for file in alerts for alert in file), *scores)
 
 
 def rules_of(given: str) -> list[Source]:
@@ -132,11 +132,14 @@ SIGNS = {"added": "+", "removed": "-", "moved": "~", "changed": "~", "reworded":
 def text_of_comparison(found: Comparison) -> str:
     """What changed in the rules, then in the alerts of each recording, then the counts."""
     blocks = [[line for rule in found.rules if rule.change != "unchanged" for line in _rule_lines(rule)]]
-    for file, alerts in groupby(found.changed, lambda alert: alert.file):
-        blocks.append([clean(file), *(f"  {SIGNS[alert.fate]} {clean(_alert_line(alert))}" for alert in alerts)])
+    for (file, outcomes), alerts in groupby(found.changed, lambda alert: (alert.file, alert.outcomes)):
+        heading = file if outcomes is None else f"{file}: {_both(*outcomes)}"
+        blocks.append([clean(heading), *(f"  {SIGNS[alert.fate]} {clean(_alert_line(alert))}" for alert in alerts)])
     blocks.append([_counts(found)])
     if found.before is not None and found.after is not None:
         blocks.append([table([("", "OLD", "NEW"), *score_rows(found.before, found.after)])])
+        if rules := rule_rows(found.before, found.after):
+            blocks.append([table([RULE_HEADING, *rules])])
     return "\n\n".join("\n".join(block) for block in blocks if block)
 
 
@@ -166,13 +169,42 @@ def _alert_line(alert: Difference) -> str:
     name = alert.episode.alert + "".join(f" {key}={value}" for key, value in alert.episode.labels)
     before, after = alert.before, alert.after
     if before is None or after is None:
-        return f"{name}: {_told(alert.episode)}"
+        return f"{name}: {_told(alert.episode)}{_judged(alert)}"
     facts = (
         (_moments(before), _moments(after)),
         (f"onset {before.onset_step}", f"onset {after.onset_step}"),
         (_ending(before), _ending(after)),
     )
-    return f"{name}: " + ", ".join(old if old == new else f"{old} → {new}" for old, new in facts)
+    return f"{name}: " + ", ".join(_both(*pair) for pair in facts) + _judged(alert)
+
+
+def _both(old: str, new: str) -> str:
+    return old if old == new else f"{old} → {new}"
+
+
+def _judged(alert: Difference) -> str:
+    """What a change is worth: ` [was a false alarm]`. Nothing without labels, and nothing of what is no alarm."""
+    was, now = (" and ".join(map(_sort, found)) for found in (alert.was, alert.now))
+    if not was and not now:
+        return ""
+    if alert.after is None:
+        return f" [was {was}]"
+    return f" [{now}]" if alert.before is None else f" [{_both(was or 'no alarm', now or 'no alarm')}]"
+
+
+def _sort(found: Finding) -> str:
+    if found.delay_rows is not None:
+        return f"{found.sort} after {counted(found.delay_rows, 'row')}"
+    return _SORTS.get(found.sort, found.sort)
+
+
+_SORTS = {
+    "false": "a false alarm",
+    "early": "too early",
+    "benign": "on a run that did well",
+    "other": "another symptom",
+    "unjudged": "not judged",
+}
 
 
 def _told(episode: Episode) -> str:
@@ -198,12 +230,41 @@ def score_rows(before: Score, after: Score) -> list[tuple[str, str, str]]:
 
     return [
         row("detected", lambda each: f"{each.total.detected} of {each.total.broken}"),
+        row("late", lambda each: str(each.total.late)),
+        row("early", lambda each: str(each.total.early)),
         row("missed", lambda each: str(len(each.total.missed))),
         row("median delay, rows", lambda each: "-" if each.total.rows is None else f"{each.total.rows.median:g}"),
         row("healthy runs alarmed", lambda each: f"{each.total.alarmed} of {each.healthy.runs}"),
         row("alarms before an onset", lambda each: str(each.total.early_alarms)),
         row("false alarms per 1,000 healthy steps", lambda each: rate(each.total.per_1000_steps)),
     ]
+
+
+RULE_HEADING = ("RULE", "DETECTED", "ROWS", "LATE", "EARLY", "MISSED", "FALSE", "TOO EARLY")
+
+
+def rule_rows(before: Score, after: Score) -> list[tuple[str, ...]]:
+    """The rules whose own score is another: `2 of 2 → 1 of 2`. A rule that is not there has `-`."""
+    return [
+        (name, *(_both(*pair) for pair in zip(*cells, strict=True)))
+        for name, *tallies in changed_tallies(before, after)
+        if (cells := [_tally_cells(tally) for tally in tallies])
+    ]
+
+
+def changed_tallies(before: Score, after: Score) -> list[tuple[str, Tally | None, Tally | None]]:
+    """(rule, old tally, new tally) of the rules that say something else, in the order of the new score."""
+    old, new = ({tally.name: tally for tally in each.rules} for each in (before, after))
+    pairs = [(name, old.get(name), new.get(name)) for name in dict.fromkeys([*new, *old])]
+    return [pair for pair in pairs if _tally_cells(pair[1]) != _tally_cells(pair[2])]
+
+
+def _tally_cells(tally: Tally | None) -> tuple[str, ...]:
+    if tally is None:
+        return ("-",) * (len(RULE_HEADING) - 1)
+    rows = "-" if tally.rows is None else f"{tally.rows.median:g}"
+    counts = (tally.late, tally.early, len(tally.missed), tally.false_alarms, tally.early_alarms)
+    return (f"{tally.detected} of {tally.broken}", rows, *map(str, counts))
 
 
 # --- markdown --------------------------------------------------------------------------------------------
@@ -220,6 +281,13 @@ def markdown_of_comparison(found: Comparison) -> str:
     if found.before is not None and found.after is not None:
         lines += ["", "| | old | new |", "| --- | --- | --- |"]
         lines += [f"| {name} | {old} | {new} |" for name, old, new in score_rows(found.before, found.after)]
+        if rules := rule_rows(found.before, found.after):
+            lines += [
+                "",
+                f"| {' | '.join(cell.lower() for cell in RULE_HEADING)} |",
+                "| --- " * len(RULE_HEADING) + "|",
+            ]
+            lines += [f"| {' | '.join(map(_cell, row))} |" for row in rules]
     if found.changed:
         shown = found.changed[:MOST_ROWS]
         lines += ["", "<details><summary>Alerts</summary>", "", "| | recording | alert |", "| --- | --- | --- |"]
@@ -270,7 +338,18 @@ def json_of_comparison(found: Comparison) -> dict[str, Any]:
         "score": None,
     }
     if found.before is not None and found.after is not None:
-        result["score"] = {"before": _json_of_score(found.before), "after": _json_of_score(found.after)}
+        result["score"] = {
+            "before": json_of_tally(found.before.total),
+            "after": json_of_tally(found.after.total),
+            "rules": [
+                {
+                    "name": name,
+                    "before": None if old is None else json_of_tally(old),
+                    "after": None if new is None else json_of_tally(new),
+                }
+                for name, old, new in changed_tallies(found.before, found.after)
+            ],
+        }
     return result
 
 
@@ -284,12 +363,13 @@ def _json_of_alert(alert: Difference) -> dict[str, Any]:
         "alert": episode.alert,
         "symptom": episode.symptom,
         "labels": dict(episode.labels),
-        "before": _json_of_episode(alert.before),
-        "after": _json_of_episode(alert.after),
+        "before": _json_of_episode(alert.before, alert.was),
+        "after": _json_of_episode(alert.after, alert.now),
+        "outcomes": None if alert.outcomes is None else dict(zip(("before", "after"), alert.outcomes, strict=True)),
     }
 
 
-def _json_of_episode(episode: Episode | None) -> dict[str, Any] | None:
+def _json_of_episode(episode: Episode | None, findings: Sequence[Finding]) -> dict[str, Any] | None:
     if episode is None:
         return None
     end = episode.ending
@@ -300,8 +380,5 @@ def _json_of_episode(episode: Episode | None) -> dict[str, Any] | None:
         "fired": [{"severity": moment.severity, "step": moment.step} for moment in episode.moments],
         "ended": None if end is None else {"state": end.state, "step": end.step},
         "source": episode.source,
+        "judged": [{"sort": found.sort, "delay_rows": found.delay_rows} for found in findings],
     }
-
-
-def _json_of_score(result: Score) -> dict[str, Any]:
-    return json_of_tally(result.total)

@@ -172,13 +172,21 @@ def see(
         sight = look_at_recording(path, run, rules, dictionary, at=at, framework=framework, references=references)
         if sight.last_step is None and at is not None and sight.first_step is not None:
             raise UsageError(f"the run begins at step {sight.first_step}, after step {at}")
+        if at is not None and sight.last_step is not None and not sight.later and at > sight.last_step:
+            # What is told then is the end, which nobody asked for.
+            raise UsageError(f"the run ends at step {sight.last_step}, before step {at}; without --at its end is told")
     if sight.run is None:
-        raise UsageError(_unknown_run(run or "", sight))
+        raise UsageError(_unknown_run(run or "", sight, () if rule is not None else [one.name for one in rules]))
     return sight, rules, rule
 
 
-def _unknown_run(run: str, sight: Sight) -> str:
+def _unknown_run(run: str, sight: Sight, rules: Sequence[str]) -> str:
+    """`rules`: of a word that stands alone, the rules that it may name."""
     names = list(sight.others)
+    if not sight.live and rules and not closest(run, names, near=0.8):
+        hint = closest(run, rules) or f"rules: {', '.join(rules[:10])}{', ...' if len(rules) > 10 else ''}"
+        listed = ", ".join(clean(name) for name in names[:10])
+        return f"'{clean(run)}' is neither a rule nor a run of the recording. {hint} Its runs: {listed}"
     if not names:
         return f"nothing is known of a run '{clean(run)}': no run has been published to this Redis"
     listed = ", ".join(clean(name) for name in names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
@@ -190,7 +198,7 @@ def _named(name: str, rules: RuleSet) -> Rule:
     found = rules.named(name)
     if found is None:
         names = [rule.name for rule in rules]
-        hint = closest(name, names) or f"there are: {', '.join(names)}"
+        hint = closest(name, names) or f"There are {', '.join(names[:10])}{', ...' if len(names) > 10 else ''}"
         raise UsageError(f"there is no rule '{clean(name)}' among those in force. {hint}")
     return found
 
@@ -233,8 +241,23 @@ def _table(page: Page, sight: Sight, found: Sequence[Standing]) -> None:
             name += f" {{{_labels(first)}}}"
         since = "" if first.since_step is None else f"step {first.since_step}"
         why = "each of them is a number" if count > 1 and first.why.endswith(" is a number") else first.why
+        if first.state != "inactive" and (compared := _compared(first)):
+            why = f"{compared}; {why}"
         rows.append([Text(clean(name), "bold"), _state(first), Text(since), Text(clean(why))])
     page.table(rows)
+
+
+def _compared(standing: Standing) -> str:
+    """The two numbers that make an alert open: `0.42 > 0.3`; empty where it is no comparison that holds."""
+    from sentinel.explain.finding import against
+
+    condition = next((found for severity, found in standing.conditions if severity == standing.severity), None)
+    while condition is not None and condition.kind in ("and", "or"):
+        condition = next((part for part in condition.parts if part.truth), None)
+    if condition is None or condition.kind != "comparison" or not condition.truth:
+        return ""
+    left, right = against(condition)
+    return f"{left} {condition.op} {right}"
 
 
 def _together(found: Sequence[Standing]) -> list[tuple[Standing, int]]:

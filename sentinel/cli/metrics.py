@@ -11,7 +11,8 @@ from typing import Any
 
 import click
 
-from sentinel.cli.output import JSON_VERSION, clean, counted, print_json, table
+from sentinel.cli.output import JSON_VERSION, clean, counted, print_json
+from sentinel.cli.width import paragraph, table
 from sentinel.errors import DecodeError, UsageError
 from sentinel.metrics import Derivation, Dictionary, Identity, MetricInfo, Reading, default
 from sentinel.metrics.keys import KeyRow
@@ -23,6 +24,7 @@ MAX_HINTS = 50
 
 @click.command()
 @click.argument("name", required=False)
+@click.option("--find", "text", metavar="TEXT", help="List the metrics with TEXT in name, unit, layer or meaning.")
 @click.option(
     "--from", "recording", metavar="FILE", help="Tell what this recorded run sends (JSONL, `-`: standard input)."
 )
@@ -50,6 +52,7 @@ MAX_HINTS = 50
 @click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 def metrics(
     name: str | None,
+    text: str | None,
     recording: str | None,
     live: str | None,
     rule_paths: tuple[str, ...],
@@ -65,8 +68,8 @@ def metrics(
     without their metrics.
     """
     dictionary = default()
-    if (name is not None) + (recording is not None) + (live is not None) > 1:
-        raise UsageError("name one: a metric, a recording with --from, or a live run with --run")
+    if sum(given is not None for given in (name, text, recording, live)) > 1:
+        raise UsageError("name one: a metric, a text with --find, a recording with --from, or a live run with --run")
     if live is None and (config is not None or url is not None):
         raise UsageError("--config and --url go with --run RUN")
     if recording is not None or live is not None:
@@ -87,7 +90,9 @@ def metrics(
     if rule_paths or reference_paths or framework is not None:
         raise UsageError("--rules and --reference go with --from FILE or --run RUN, --framework with --from FILE")
     if name is None:
-        listed = list(dictionary.metrics.values())
+        listed = [info for info in dictionary.metrics.values() if text is None or _has(info, text)]
+        if not listed:
+            raise UsageError(f"no metric has '{clean(text or '')}' in its name, unit, layer or meaning")
         if output == "json":
             print_json({"version": JSON_VERSION, "metrics": [_json(info, dictionary) for info in listed]})
         else:
@@ -106,6 +111,11 @@ def metrics(
         print_json({"version": JSON_VERSION, "metrics": [_json(info, dictionary) for info in found]})
         return
     click.echo("\n\n".join(_text(info, dictionary) for info in found))
+
+
+def _has(info: MetricInfo, text: str) -> bool:
+    words = " ".join((info.name, info.unit, info.layer, info.definition))
+    return text.casefold() in words.casefold()
 
 
 def look_up(name: str, dictionary: Dictionary) -> list[MetricInfo]:
@@ -136,6 +146,7 @@ class Report:
 
     `rows`: how often each key came, 0 where that is not known; `last`: its newest value. `readings`: what each key is.
     `dropped`: metrics that are no numbers, with the reason. `not_evaluable`: rule → what it misses.
+    `kin`: of what is missed, metrics of the same kind that the run sends.
     """
 
     run: str
@@ -151,6 +162,7 @@ class Report:
     derived: tuple[Derivation, ...] = ()
     values: dict[str, float | None] = field(default_factory=dict)
     not_evaluable: dict[str, list[str]] = field(default_factory=dict)
+    kin: dict[str, list[str]] = field(default_factory=dict)
     rules: int = 0
     rejected: int = 0
 
@@ -220,6 +232,9 @@ def read_keys(report: Report, dictionary: Dictionary) -> None:
     report.derived = dictionary.derivations(report.values)
     for one in report.derived:
         report.values[one.name] = one.compute(report.values)
+    for name in {name for missing in report.not_evaluable.values() for name in missing}:
+        if found := dictionary.kin(name, report.values):
+            report.kin[name] = found
     unknown = [key for key, reading in report.readings.items() if reading.standing == "unknown"]
     if unknown:
         known = sorted(dictionary.names() | dictionary.keys())
@@ -272,7 +287,10 @@ def _run_text(report: Report) -> str:
         lines += ["", "not numbers:", *(f"  {clean(reason)} ({count})" for reason, count in report.dropped.items())]
     lines += ["", f"{report.rules - len(report.not_evaluable)} of {counted(report.rules, 'rule')} can be evaluated"]
     for rule, missing in report.not_evaluable.items():
-        lines.append(f"  {clean(rule)} needs {', '.join(clean(name) for name in missing)}")
+        needed = ", ".join(
+            f"{name} (it sends {', '.join(report.kin[name])})" if name in report.kin else name for name in missing
+        )
+        lines.append(paragraph(f"  {clean(rule)} needs {clean(needed)}", "    "))
     if report.rejected:
         lines.append(f"{counted(report.rejected, 'line')} could not be understood")
     return "\n".join(lines)
@@ -310,6 +328,7 @@ def _run_json(report: Report) -> dict[str, Any]:
         "dropped": dict(report.dropped),
         "rules": report.rules,
         "not_evaluable": report.not_evaluable,
+        "kin": report.kin,
         "rejected": report.rejected,
     }
 
@@ -381,7 +400,7 @@ def _cell(text: str) -> str | None:
 
 
 def _text(info: MetricInfo, dictionary: Dictionary) -> str:
-    lines = [f"{info.name}: {info.definition}"]
+    lines = [paragraph(f"{info.name}: {info.definition}")]
     facts = [
         ("unit", info.unit),
         ("range", info.range),
@@ -397,7 +416,9 @@ def _text(info: MetricInfo, dictionary: Dictionary) -> str:
         lines.append("  logged as:")
         lines.append(table([(source, row.key, _terms(row)) for source, row in rows], indent="    "))
     derived = [one for one in dictionary.all_derivations() if one.name == info.name]
-    lines += [f"  else: {one.formula}{f' ({one.note})' if one.note != '-' else ''}" for one in derived]
+    lines += [
+        paragraph(f"  else: {one.formula}{f' ({one.note})' if one.note != '-' else ''}", "    ") for one in derived
+    ]
     return "\n".join(lines)
 
 

@@ -6,7 +6,6 @@ The JSON shapes carry `"version": 1`; a key may be added within a version, none 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -64,11 +63,3 @@ def print_json(value: object) -> None:
 def counted(amount: int, noun: str) -> str:
     """`1 rule`, `3 rules`."""
     return f"{amount} {noun}" if amount == 1 else f"{amount} {noun}s"
-
-
-def table(rows: Sequence[Sequence[str]], indent: str = "") -> str:
-    """Columns, two spaces apart; the first row is the heading."""
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return "\n".join(
-        indent + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    )

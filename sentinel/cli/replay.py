@@ -10,8 +10,9 @@ from typing import Any
 
 import click
 
-from sentinel.cli.output import clean, counted
+from sentinel.cli.output import clean
 from sentinel.cli.progress import progress
+from sentinel.cli.replay_tables import count_by_rule, heading_of, text_of_alerts
 from sentinel.cli.score import Scoring, score_recordings, scoring_options
 from sentinel.cli.speechless import text_of_speechless
 from sentinel.errors import UsageError
@@ -48,6 +49,7 @@ NARROWEST = 60
 )
 @click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--pending/--no-pending", default=False, help="Show alerts that have begun but not fired, too.")
+@click.option("--summary", "brief", is_flag=True, help="Only what fired in all, by rule and by run.")
 @click.option("--fail-on", type=click.Choice(SEVERITIES), help="Exit 1 if an alert of at least this severity fired.")
 @scoring_options
 def replay(
@@ -57,6 +59,7 @@ def replay(
     reference_paths: tuple[Path, ...],
     output: str,
     pending: bool,
+    brief: bool,
     fail_on: Severity | None,
     scoring: Scoring,
 ) -> None:
@@ -73,8 +76,9 @@ def replay(
         raise UsageError(f"no framework '{clean(framework)}' is known; there are: {', '.join(dictionary.frameworks)}")
     sources = read_sources(rule_paths or DEFAULT_PACKS)
     if scoring.index is not None:
-        if pending or fail_on is not None:
-            raise UsageError("--pending and --fail-on do not go with --score; its gates are --min-detected and others")
+        if pending or brief or fail_on is not None:
+            hint = "its gates are --min-detected and others"
+            raise UsageError(f"--pending, --summary and --fail-on do not go with --score; {hint}")
         score_recordings(files, sources, scoring, framework=framework, output=output)
         return
     rules = load_rules(sources, dictionary)
@@ -86,6 +90,7 @@ def replay(
     summary = Summary()
     worst = -1
     empty: list[str] = []
+    told: set[tuple[str, str]] = set()
     with progress("replaying", sum(file.stat().st_size for file in files if file.is_file())) as bar:
         for file in files:
             path = Path("/dev/stdin") if str(file) == "-" else file
@@ -101,14 +106,16 @@ def replay(
                 if state == "pending" and not pending:
                     summary.transitions -= 1
                     continue
+                if brief:
+                    continue
                 with bar.aside():
-                    click.echo(json.dumps(as_json(found)) if output == "json" else as_text(found))
+                    click.echo(json.dumps(as_json(found)) if output == "json" else as_text(found, told))
             if summary.events == before[0] and len(summary.rejected) > before[1]:
                 empty.append(f"{file} holds no event that can be understood: {summary.rejected[before[1]]}")
     if output == "json":
         click.echo(json.dumps({"summary": summary_json(summary)}))
     else:
-        _summary_text(summary, rules, dictionary)
+        _summary_text(summary, rules, dictionary, brief=brief)
     if empty:
         # Exit 2: a guard must not pass because it was given something else.
         raise UsageError("; ".join(empty))
@@ -155,10 +162,16 @@ def summary_json(summary: Summary) -> dict[str, Any]:
         "dropped_metrics": dict(summary.dropped_metrics),
         "frameworks": summary.frameworks,
         "not_evaluable": summary.not_evaluable,
+        "rules": {rule: dict(found) for rule, found in count_by_rule(summary).items()},
+        "runs": {
+            run: {"rows": seen.rows, "first_step": seen.first_step, "last_step": seen.last_step}
+            for run, seen in summary.runs.items()
+        },
     }
 
 
-def as_text(found: Found) -> str:
+def as_text(found: Found, told: set[tuple[str, str]]) -> str:
+    """One transition. `told`: (run, reason) of the refusals to advise that were said before: each is said once."""
     transition, rollback = found.transition, found.rollback
     labels = "".join(f" {key}={value}" for key, value in transition.labels.items())
     line = (
@@ -166,16 +179,21 @@ def as_text(found: Found) -> str:
         f"{transition.alert}{clean(labels)}: {clean(transition.summary)} (since step {transition.onset_step})"
     )
     if rollback is not None:
+        if rollback.step is None and (transition.run, rollback.reason) in told:
+            return line
         if rollback.step is None:
+            told.add((transition.run, rollback.reason))
             line += f"\n    no rollback: {clean(rollback.reason)}"
         else:
             line += f"\n    roll back to step {rollback.step}: {clean(rollback.path or '')}"
     return line
 
 
-def _summary_text(summary: Summary, rules: RuleSet, dictionary: Dictionary) -> None:
+def _summary_text(summary: Summary, rules: RuleSet, dictionary: Dictionary, *, brief: bool) -> None:
     fired = ", ".join(f"{summary.fired[severity]} {severity}" for severity in reversed(SEVERITIES))
-    click.echo(f"\n{counted(summary.files, 'recording')}, {counted(summary.steps, 'step')}, fired: {fired}")
+    click.echo(f"{'' if brief else chr(10)}{heading_of(summary)}, fired: {fired}")
+    if (brief or summary.files > 1) and (tables := text_of_alerts(summary)):
+        click.echo(f"\n{tables}\n")
     width = shutil.get_terminal_size((REDIRECTED, 0)).columns if sys.stdout.isatty() else REDIRECTED
     for line in text_of_speechless(summary.not_evaluable, rules, dictionary, width=max(width, NARROWEST)):
         click.echo(line)

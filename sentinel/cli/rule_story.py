@@ -66,7 +66,8 @@ def _find(name: str, paths: Sequence[str]) -> tuple[Rule, RuleSet, Path]:
             source = rule.source.rpartition(":")[0]
             return rule, rules, next(file for file in rule_files(group) if shown(file) == source)
         known |= dict.fromkeys(one.name for one in rules)
-    hint = closest(name, known) or f"there are: {', '.join(known)}"
+    some = ", ".join(list(known)[:10]) + (", ..." if len(known) > 10 else "")
+    hint = closest(name, known) or f"There are {some}; `sentinel rules list` tells all"
     where = "among these rules" if paths else "in the shipped packs"
     raise UsageError(f"there is no rule '{clean(name)}' {where}. {hint}")
 

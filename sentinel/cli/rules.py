@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from sentinel.cli.output import JSON_VERSION, clean, print_json, table
+from sentinel.cli.output import JSON_VERSION, clean, print_json
 from sentinel.cli.rule_story import explain
 from sentinel.cli.rules_diff import diff
 from sentinel.cli.rules_test import test_
+from sentinel.cli.width import table
 from sentinel.errors import UsageError
 from sentinel.resources import PACKS, check_page, pack_groups, pack_path, packs_dir, read_sources, rule_files
 from sentinel.rules.footprint import MAX_STATE

@@ -9,7 +9,7 @@ from pathlib import Path
 from sentinel.errors import Problem, RuleError, UsageError
 from sentinel.resources import PACKS, TEST_SUFFIX, pack_path, read_source, read_sources
 from sentinel.rules.loader import load_rules
-from sentinel.ruletest import Coverage, Result, Stage, Timelines, play, read_tests
+from sentinel.ruletest import Coverage, Result, Stage, Timelines, play, read_timelines
 
 
 @dataclass(slots=True)
@@ -62,10 +62,10 @@ def find_files(paths: Sequence[Path]) -> list[Path]:
 
 
 def run_file(path: Path, report: Report, *, only: str = "", coverage: bool = False) -> Iterator[Result]:
-    """Each test of one file. A file that cannot be understood is one ERROR, and so are its rules."""
+    """Each test of one file. What cannot be understood is an ERROR: a test, the file, its rules."""
     shown, text = read_source(path)
     try:
-        file = read_tests(shown, text)
+        file = read_timelines(shown, text)
     except RuleError as error:
         yield Result("ERROR", "the tests cannot be read", shown, 0, tuple(error.problems))
         return

@@ -9,8 +9,9 @@ from typing import Any
 
 import click
 
-from sentinel.cli.output import JSON_VERSION, clean, counted, print_json, table
+from sentinel.cli.output import JSON_VERSION, clean, counted, print_json
 from sentinel.cli.progress import progress
+from sentinel.cli.width import paragraph, table
 from sentinel.errors import InputError, Problem, UsageError
 from sentinel.resources import Source
 from sentinel.rules.loader import load_rules
@@ -257,7 +258,7 @@ def text_of_score(result: Score) -> str:
         if count
     )
     before_steps, before_rows = total.healthy_steps - healthy.steps, total.healthy_rows - healthy.rows
-    parts = [
+    lines = [
         f"{counted(len(result.verdicts), 'recording')}: {kinds}",
         f"healthy steps: {total.healthy_steps:,} in {total.healthy_rows:,} logged rows "
         f"({healthy.steps:,} in {healthy.rows:,} of healthy runs, {before_steps:,} in {before_rows:,} before an onset)",
@@ -267,11 +268,17 @@ def text_of_score(result: Score) -> str:
         f"{total.early_alarms} before an onset: {_number(total.per_1000_steps)} per 1,000 healthy steps "
         f"({_number(healthy.per_1000_steps)} on healthy runs alone), {_number(total.per_1000_rows)} per 1,000 rows",
     ]
+    parts = list(map(paragraph, lines))
     if len(result.files) > 1:
         parts += ["", _tallies("RULES OF", result.files)]
     if result.labels:
         parts += ["", _tallies("LABEL", result.labels)]
-    parts += ["", _tallies("RULE", result.rules)]
+    idle = [tally for tally in result.rules if _is_idle(tally)]
+    if len(idle) < len(result.rules):
+        parts += ["", _tallies("RULE", [tally for tally in result.rules if tally not in idle])]
+    if idle:
+        names = ", ".join(clean(tally.name) for tally in idle)
+        parts += ["", paragraph(f"no run that they fit, and no alarm: {names}")]
     parts += ["", table([("RUN", "LABELS", "ONSET", "OUTCOME", "ALERTS"), *map(_run_row, result.verdicts)])]
     return "\n".join(parts)
 
@@ -279,6 +286,11 @@ def text_of_score(result: Score) -> str:
 def _tallies(title: str, tallies: Sequence[Tally]) -> str:
     heading = (title, "DETECTED", "", "LATE", "EARLY", "ROWS", "STEPS", "FALSE", "TOO EARLY", "PER 1,000", "OTHER")
     return table([heading, *map(_tally_row, tallies)])
+
+
+def _is_idle(tally: Tally) -> bool:
+    alarms = tally.false_alarms + tally.early_alarms + tally.benign_alarms + tally.other_alarms
+    return not tally.broken and not alarms
 
 
 def _tally_row(tally: Tally) -> tuple[str, ...]:

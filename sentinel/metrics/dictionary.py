@@ -97,6 +97,24 @@ class Dictionary:
         """All canonical names without free parts, for suggestions."""
         return {name for name, info in self.metrics.items() if not info.free}
 
+    def kin(self, name: str, there: Iterable[str]) -> list[str]:
+        """Of the metrics `there`, those most like `name`: one is made of the other, or the first part of the name, the
+        unit, the layer and the stage are the same. At most three; they are no substitutes, but a place to look."""
+        own = self.describe(name)
+        if own is None:
+            return []
+        made = {(one.name, part) for one in self.all_derivations() for part in one.needs}
+        found = []
+        for other in there:
+            info = self.describe(other)
+            if info is None or other == name:
+                continue
+            alike = (info.unit, info.layer, info.stage) == (own.unit, own.layer, own.stage)
+            related = (name, other) in made or (other, name) in made
+            if related or (alike and other.partition(".")[0] == name.partition(".")[0]):
+                found.append((not related, other))
+        return [other for _, other in sorted(found)[:3]]
+
     # --- keys -----------------------------------------------------------------------------------------------
 
     def table(self, source: str) -> KeyTable:

@@ -13,7 +13,7 @@ from sentinel.ruletest.coverage import Coverage, RuleCoverage
 from sentinel.ruletest.document import TimelineDocument, TimelinesDocument
 from sentinel.ruletest.noise import noise
 from sentinel.ruletest.play import play
-from sentinel.ruletest.reading import Timelines, read_tests
+from sentinel.ruletest.reading import Timelines, read_tests, read_timelines
 from sentinel.ruletest.result import Moment, Outcome, Result, Strip
 from sentinel.ruletest.script import START, events
 from sentinel.ruletest.series import Item, Repeat, parse_series, values
@@ -42,5 +42,6 @@ __all__ = [
     "parse_steps",
     "play",
     "read_tests",
+    "read_timelines",
     "values",
 ]

@@ -22,14 +22,13 @@ class Difference:
     """One thing that is not as expected.
 
     `alert`: which alert, by its rule's name and labels. `expected`: moments at which something else should have been,
-    with what, in a word or two; `where`: other moments worth showing. `seen`: there is something to show.
+    with what, in a word or two; `where`: other moments worth showing.
     """
 
     problem: Problem
     alert: Identity
     expected: tuple[tuple[When, str], ...] = ()
     where: tuple[When, ...] = ()
-    seen: bool = True
 
 
 def compare(file: Timelines, index: int, played: Performance) -> Iterator[Difference]:
@@ -179,8 +178,7 @@ def _missed(file: Timelines, loc: Loc, entry: ExpectDocument, played: Performanc
     own = [transition for transition in played.said if transition.alert == entry.alert]
     problem = _problem(file, loc, "did-not-fire", _silence(entry, played))
     identity = (entry.alert, tuple(entry.labels.items()))
-    evaluable = bool(own) or entry.alert not in played.missing()
-    return Difference(problem, identity, expected, tuple(map(_moment, own[:3])), evaluable)
+    return Difference(problem, identity, expected, tuple(map(_moment, own[:3])))
 
 
 def _silence(entry: ExpectDocument, played: Performance) -> str:
@@ -191,8 +189,6 @@ def _silence(entry: ExpectDocument, played: Performance) -> str:
         steps = f"at step {fired[0].step}"
         wanted = f" as {entry.severity}" if entry.severity else " once more"
         return f"{entry.alert} did not fire{wanted}; it fired as {severities} {steps}"
-    if (missing := played.missing().get(entry.alert)) is not None:
-        return f"{entry.alert} could not be evaluated: the run does not log {', '.join(missing)}"
     if entry.alert in played.pending:
         return f"{entry.alert} did not fire; it was pending from step {played.pending[entry.alert].step}"
     return f"{entry.alert} did not fire"

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
@@ -16,34 +16,76 @@ from sentinel.ruletest.series import length
 
 @dataclass(frozen=True, slots=True)
 class Timelines:
-    """A test file that was understood. `rules`: the rule files it names, relative to itself; may be empty."""
+    """A test file. `rules`: the rule files it names, relative to itself; may be empty.
+
+    `faults`: index of a test → what is wrong with it. Such a test has a name and nothing else.
+    """
 
     path: str
     rules: tuple[str, ...]
     tests: tuple[TimelineDocument, ...]
     document: Document
+    faults: Mapping[int, tuple[Problem, ...]] = field(default_factory=dict)
 
     def line(self, index: int) -> int:
         return self.document.place(("tests", index)).line
 
 
 def read_tests(path: str, text: bytes | str) -> Timelines:
-    """The tests that `text` holds. Raises RuleError with every problem."""
+    """The tests that `text` holds, all of them sound. Raises RuleError with every problem."""
+    file = read_timelines(path, text)
+    if file.faults:
+        raise RuleError([problem for problems in file.faults.values() for problem in problems])
+    return file
+
+
+def read_timelines(path: str, text: bytes | str) -> Timelines:
+    """The tests that `text` holds, each with its faults. Raises RuleError where the file as a whole has some."""
     try:
         document = read_document(text, path)
     except DocumentError as error:
         raise RuleError(error.problems) from None
     if document.value is None:
         raise RuleError([Problem(path, 1, 1, "no-tests", "the file is empty", "it begins with tests:")])
+    _restore_zeros(document)
+    value, faults = document.value, dict[int, tuple[Problem, ...]]()
     try:
-        parsed = TimelinesDocument.model_validate(document.value)
+        parsed = TimelinesDocument.model_validate(value)
     except ValidationError as error:
-        raise RuleError(problems_from_pydantic(error, document, TimelinesDocument)) from None
-    file = Timelines(path, tuple(parsed.rules), tuple(parsed.tests), document)
-    problems = [problem for index in range(len(file.tests)) for problem in _inconsistencies(file, index)]
-    if problems:
-        raise RuleError(problems)
+        places = [one["loc"] for one in error.errors(include_url=False)]
+        if any(len(loc) < 2 or loc[0] != "tests" for loc in places):
+            raise RuleError(problems_from_pydantic(error, document, TimelinesDocument)) from None
+        for index in sorted({int(loc[1]) for loc in places}):
+            within = ("tests", index)
+            faults[index] = tuple(problems_from_pydantic(error, document, TimelinesDocument, within=within))
+        # The others are read all the same, so that every fault of the file is told at once.
+        tests = [_bare(test, index) if index in faults else test for index, test in enumerate(value["tests"])]
+        parsed = TimelinesDocument.model_validate({**value, "tests": tests})
+    file = Timelines(path, tuple(parsed.rules), tuple(parsed.tests), document, faults)
+    for index in range(len(file.tests)):
+        if index not in faults and (problems := tuple(_inconsistencies(file, index))):
+            faults[index] = problems
     return file
+
+
+def _restore_zeros(document: Document) -> None:
+    """Put back the text of each series that YAML takes for one number: `0x50`, which is fifty zeros here."""
+    tests = document.value.get("tests") if isinstance(document.value, dict) else None
+    for index, test in enumerate(tests if isinstance(tests, list) else ()):
+        for way in (("series",), ("samples", "series")):
+            series = test
+            for key in way:
+                series = series.get(key) if isinstance(series, dict) else None
+            for key, value in series.items() if isinstance(series, dict) else ():
+                text = document.scalar(("tests", index, *way, key))
+                if isinstance(value, int) and not isinstance(value, bool) and text is not None:
+                    series[key] = text
+
+
+def _bare(test: object, index: int) -> dict[str, str]:
+    """A test that cannot be read, as far as it has a name."""
+    name = test.get("name") if isinstance(test, dict) else None
+    return {"name": name if isinstance(name, str) else f"test {index + 1}"}
 
 
 def _inconsistencies(file: Timelines, index: int) -> Iterator[Problem]:

@@ -185,6 +185,10 @@ def _item(word: str, start: int, end: int) -> Item:
     varies = match["slope"] or match["factor"] or match["to"] or match["noise"]
     if varies and not (isinstance(base, float) and math.isfinite(base)):
         raise _fault(f"'{match['word']}' can neither climb nor be noisy", "", start, end)
+    if (match["slope"] or match["factor"]) and not match["count"]:
+        often = f", or {match['word']}x{match['factor']} for the same {match['factor']} times"
+        repeats = match["factor"] is not None and re.fullmatch("[1-9][0-9]*", match["factor"])
+        raise _fault("a ramp needs xN", f"write {word}x60{often if repeats else ''}", start, end)
     slope = float(match["slope"] or 0.0)
     if match["to"] is not None:
         if count < 2:

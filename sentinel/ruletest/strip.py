@@ -74,8 +74,7 @@ def strips(test: TimelineDocument, stage: Stage, differences: Sequence[Differenc
     """One strip for each alert that some difference is about, at most `MAX_STRIPS`."""
     by_alert: dict[Identity, list[Difference]] = {}
     for difference in differences:
-        if difference.seen:
-            by_alert.setdefault(difference.alert, []).append(difference)
+        by_alert.setdefault(difference.alert, []).append(difference)
     shown = dict(list(by_alert.items())[:MAX_STRIPS])
     counter = _Rows()
     played = perform(test, stage, [counter])

@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from sentinel.score.course import Course, Episode
+from sentinel.score.verdict import Finding, Outcome, Verdict
 
 Fate = Literal["added", "removed", "moved", "kept"]
 
@@ -20,12 +21,17 @@ class Difference:
     """One episode before and after; `before` is None for one that was added, `after` for one that was removed.
 
     moved: it fires, rises or ends elsewhere, or its severity or onset is another.
+
+    Of labelled recordings: `was`, `now`: what the two were judged to be; `outcomes`: that of the run, before and after.
     """
 
     file: str
     fate: Fate
     before: Episode | None
     after: Episode | None
+    was: tuple[Finding, ...] = ()
+    now: tuple[Finding, ...] = ()
+    outcomes: tuple[Outcome, Outcome] | None = None
 
     @property
     def episode(self) -> Episode:
@@ -43,6 +49,23 @@ def compare_courses(old: Course, new: Course) -> tuple[Difference, ...]:
         pairs = _paired(before.get(identity, ()), after.get(identity, ()))
         found += (Difference(new.file, _fate(*pair), *pair) for pair in pairs)
     return tuple(sorted(found, key=lambda each: (each.episode.moments[0].row, each.episode.alert)))
+
+
+def with_verdicts(found: Iterable[Difference], before: Verdict, after: Verdict) -> tuple[Difference, ...]:
+    """The differences of one labelled recording, with what became of them by the old rules and the new."""
+    return tuple(
+        replace(
+            one,
+            was=_findings(one.before, before),
+            now=_findings(one.after, after),
+            outcomes=(before.outcome, after.outcome),
+        )
+        for one in found
+    )
+
+
+def _findings(episode: Episode | None, verdict: Verdict) -> tuple[Finding, ...]:
+    return tuple(found for found in verdict.findings if found.episode == episode)
 
 
 def _by_identity(episodes: Iterable[Episode]) -> dict[tuple[object, ...], list[Episode]]:

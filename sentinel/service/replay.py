@@ -23,8 +23,30 @@ from sentinel.rules.model import RuleSet
 
 
 @dataclass(slots=True)
+class Seen:
+    """One run: how many rows it logged, its first and last step, and (rule, severity) → how often that fired."""
+
+    rows: int = 0
+    first_step: int | None = None
+    last_step: int | None = None
+    fired: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+    @property
+    def span(self) -> str:
+        """`5 to 450`; `-` without steps."""
+        if self.first_step is None:
+            return "-"
+        return str(self.first_step) if self.first_step == self.last_step else f"{self.first_step} to {self.last_step}"
+
+    def row(self, step: int) -> None:
+        self.rows += 1
+        self.first_step = step if self.first_step is None else min(self.first_step, step)
+        self.last_step = step if self.last_step is None else max(self.last_step, step)
+
+
+@dataclass(slots=True)
 class Summary:
-    """What a replay read and found. `not_evaluable`: run → rule → what the rule misses."""
+    """What a replay read and found. `steps`: how many rows. `not_evaluable`: run → rule → what the rule misses."""
 
     files: int = 0
     steps: int = 0
@@ -35,6 +57,7 @@ class Summary:
     dropped_metrics: Counter[str] = field(default_factory=Counter)
     frameworks: dict[str, str | None] = field(default_factory=dict)
     not_evaluable: dict[str, dict[str, list[str]]] = field(default_factory=dict)
+    runs: dict[str, Seen] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +89,7 @@ def replay(
             summary.transitions += 1
             if transition.state == "firing":
                 summary.fired[transition.severity] += 1
+                summary.runs[transition.run].fired[transition.alert, transition.severity] += 1
             yield Found(transition, advise_on(engine.runs[transition.run], transition))
     for run in engine.runs.values():
         summary.frameworks[run.id] = run.framework
@@ -87,8 +111,12 @@ def events(
             summary.dropped_metrics[f"{key}: {reason}"] += 1
         event = item.event
         summary.events += 1
+        seen = summary.runs.get(event.run)
+        if seen is None:
+            seen = summary.runs[event.run] = Seen()
         if isinstance(event, StepMetrics):
             summary.steps += 1
+            seen.row(event.step)
         if framework is not None and event.run not in told:
             told.add(event.run)
             if not isinstance(event, RunStarted):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from redis.asyncio import Redis
@@ -45,7 +45,8 @@ class Sight:
     - `snapshot_age`: seconds since the newest thing that the snapshot knows, None without one. `entries`: how many of
       the run's events were read after it. `event_age`: seconds since the run's newest event.
     - `notes`: what a reader must know: entries that were lost, alerts of rules that are not among ours.
-    - `live`: from Redis, else from a recording; `first_step`, `last_step`: of the recording's steps, as far as read.
+    - `live`: from Redis, else from a recording; `first_step`, `last_step`: of the recording's steps, as far as read;
+      `later`: whether steps follow that were not.
     """
 
     engine: Engine
@@ -60,6 +61,7 @@ class Sight:
     first_step: int | None = None
     last_step: int | None = None
     rejected: int = 0
+    later: bool = False
 
 
 # --- a live run -------------------------------------------------------------------------------------------------
@@ -221,7 +223,8 @@ def look_at_recording(
         raise UsageError(f"{path} holds no event{said}")
     found = engine.runs.get(run) if run is not None else None
     now = found.clock if found is not None else None
-    return Sight(engine, found, tuple(names), False, now, count, first_step=first, last_step=last, rejected=rejected)
+    seen = Sight(engine, found, tuple(names), False, now, count, rejected=rejected, later=over)
+    return replace(seen, first_step=first, last_step=last)
 
 
 def _named(event: Event, framework: str | None, *, new: bool) -> Iterator[Event]:

@@ -109,6 +109,7 @@ def test_all_rules_are_told_in_a_table_the_firing_ones_first() -> None:
     assert lines[2].split() == ["RULE", "STATE", "SINCE", "WHY"]
     assert lines[3].startswith("reward-drop")
     assert "firing critical" in lines[3]
+    assert re.search(r"[\d.]+%? [<>] [\d.]+", lines[3])
     assert any(line.split()[:4] == ["nonfinite", "(29", "series)", "quiet"] for line in lines)
 
 
@@ -141,6 +142,9 @@ def test_the_framework_can_be_named(tmp_path: Path) -> None:
         (["--from", COLLAPSE, "--at", "2"], "the run begins at step 5, after step 2"),
         (["grpo-colapse", "reward-drop", "--from", COLLAPSE], "did you mean 'grpo-collapse'?"),
         (["grpo-collapse", "reward-drpo", "--from", COLLAPSE], "did you mean 'reward-drop'?"),
+        (["reward-drpo", "--from", COLLAPSE], "did you mean 'reward-drop'?"),
+        (["--from", COLLAPSE, "--at", "9999"], "the run ends at step 200, before step 9999"),
+        (["reward-drop", "--from", COLLAPSE, "--at", "201"], "the run ends at step 200"),
         (["nonfinite", "--from", COLLAPSE, "--labels", "metric=x"], "metric=entropy"),
         (["nonfinite", "--from", COLLAPSE, "--labels", "entropy"], "NAME=VALUE"),
         (["--from", COLLAPSE, "--framework", "tlr"], "did you mean 'trl'?"),

@@ -190,3 +190,21 @@ def test_a_rule_that_needs_a_reference_run_can_be_evaluated_with_one(tmp_path: P
     given = ["metrics", "--from", str(tmp_path / "good.jsonl"), "--rules", str(tmp_path / "r.yaml")]
     assert "a needs a reference run" in CliRunner().invoke(main, given).output
     assert "1 of 1 rule can be evaluated" in CliRunner().invoke(main, [*given, "--reference", given[2]]).output
+
+
+def test_metrics_are_found_by_a_word_of_their_meaning() -> None:
+    listed = call("--find", "SPREAD").stdout
+    assert "reward.spread" in listed
+    assert all("spread" in line.lower() for line in listed.splitlines()[1:])
+    found = json.loads(call("--find", "spread", "--output", "json").stdout)
+    assert len(found["metrics"]) == len(listed.splitlines()) - 1
+    nothing = call("--find", "no such word")
+    assert (nothing.exit_code, "no metric has 'no such word'" in nothing.output) == (2, True)
+
+
+def test_a_missing_metric_is_told_with_its_kin_that_the_run_sends(tmp_path: Path) -> None:
+    rules = tmp_path / "rules.yaml"
+    rules.write_text("rules: [{alert: flat, symptom: zero-advantage, warning: reward.group_std < 0.1, summary: s}]")
+    file = recording(tmp_path, {"step": 1, "reward.spread": 0.1, "kl": 0.1})
+    assert run_of("--from", file, "--rules", str(rules))["kin"] == {"reward.group_std": ["reward.spread"]}
+    assert "flat needs reward.group_std (it sends reward.spread)" in call("--from", file, "--rules", str(rules)).stdout

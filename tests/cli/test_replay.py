@@ -137,7 +137,7 @@ def test_several_files_are_runs_of_their_own(tmp_path: Path, rules: Path) -> Non
     assert [one["run"] for one in transitions] == ["run-0", "run-1", "run-2"]
     assert (summary["files"], summary["steps"]) == (3, 9)
     told = replay(*files, "--rules", rules).stdout
-    assert "3 recordings, 9 steps" in told
+    assert "3 recordings, 9 rows" in told
     assert " rules can say nothing of these 3 runs, for want of\n" in told
     assert "clip_frac (clip-high)" in told
 
@@ -147,7 +147,36 @@ def test_text_says_what_fired_and_where_to_go_back_to(tmp_path: Path, rules: Pat
     told = replay(file, "--rules", rules).stdout
     assert "CRITICAL firing     kl-high: KL is 0.9 (since step 2)" in told
     assert "roll back to step 1: out/checkpoint-1" in told
-    assert "1 recording, 3 steps, fired: 1 critical, 0 warning, 0 info" in told
+    assert "1 recording, 3 rows, steps 1 to 3, fired: 1 critical, 0 warning, 0 info" in told
+
+
+@pytest.mark.parametrize("count", [1, 2, 28])
+def test_a_summary_counts_by_rule_and_by_run_in_few_lines(tmp_path: Path, rules: Path, count: int) -> None:
+    kls = [0.01, 0.9, 0.9, 0.01] * 50
+    files = [recording(tmp_path / f"run-{number}.jsonl", kls) for number in range(count)]
+    brief = replay(*files, "--rules", rules, "--summary").stdout
+    heading, *lines = brief.splitlines()
+    recordings = "1 recording, 200 rows, steps 1 to 200" if count == 1 else f"{count} recordings, {count * 200} rows"
+    assert heading == f"{recordings}, fired: {50 * count} critical, 0 warning, 0 info"
+    assert [line.split() for line in lines if line.startswith("kl-high")] == [
+        ["kl-high", str(50 * count), "-", "-", str(count), "of", str(count)]
+    ]
+    assert len(lines) < 12 + count
+    if count > 1:
+        assert ["run-0", "50", "-", "-", "200", "1", "to", "200", "kl-high"] in [line.split() for line in lines]
+    transitions, summary = as_json(replay(*files, "--rules", rules, "--output", "json", "--summary"))
+    assert transitions == []
+    assert summary["rules"] == {"kl-high": {"critical": 50 * count, "runs": count}}
+    assert summary["runs"]["run-0"] == {"rows": 200, "first_step": 1, "last_step": 200}
+
+
+def test_that_there_is_no_checkpoint_is_said_once_for_each_run(tmp_path: Path, rules: Path) -> None:
+    for name in ("a", "b"):
+        rows = [{"step": step, "kl": kl} for step, kl in enumerate([0.01, 0.9, 0.9, 0.01] * 5, 1)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    told = replay(tmp_path / "a.jsonl", tmp_path / "b.jsonl", "--rules", rules).stdout
+    assert told.count("CRITICAL firing") == 10
+    assert told.count("no rollback") == 2
 
 
 def test_the_frameworks_keys_are_used_when_it_is_named_and_guessed_when_not(tmp_path: Path, rules: Path) -> None:

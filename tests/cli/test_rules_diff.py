@@ -148,3 +148,28 @@ def test_a_folder_of_files_that_stand_in_for_one_another_is_refused_with_the_rem
     assert result.exit_code == 2
     assert "2 rules of packs/old.yaml have the name of one in another file" in result.stderr
     assert "Compare one file or pack at a time" in result.stderr
+
+
+@pytest.mark.parametrize(("old", "new"), [("old", "new"), ("new", "old"), ("old", "none"), ("none", "old")])
+def test_each_change_on_labelled_runs_says_what_it_is_worth(old: str, new: str) -> None:
+    Path("none.yaml").write_text("rules: [{alert: other, symptom: gpu-idle, warning: gpu.util < 1%}]")
+    found = json.loads(diff(f"{old}.yaml", f"{new}.yaml", "--score", "INDEX.tsv", "--output", "json").stdout)
+    text = diff(f"{old}.yaml", f"{new}.yaml", "--score", "INDEX.tsv").stdout
+    assert found["alerts"]
+    for alert in found["alerts"]:
+        sorts = [one["sort"] for side in ("before", "after") if alert[side] for one in alert[side]["judged"]]
+        assert sorts
+        before, after = alert["outcomes"]["before"], alert["outcomes"]["after"]
+        assert f"{alert['file']}: {before}" + (f" → {after}" if before != after else "") in text
+    lines = [line for line in text.splitlines() if line.startswith(("  + ", "  - ", "  ~ "))]
+    assert len(lines) == len(found["alerts"])
+    assert all(line.endswith("]") for line in lines)
+    if new == "none":
+        assert "[was detected after 1 row]" in text
+        assert "jump.jsonl: detected → missed" in text
+        assert "[was a false alarm]" in text
+    for tally in (found["score"]["before"], found["score"]["after"]):
+        assert tally["detected"] + tally["late"] + tally["early"] + len(tally["missed"]) == tally["broken"]
+    for rule in found["score"]["rules"]:
+        assert rule["before"] != rule["after"]
+        assert rule["name"] in text.partition("RULE ")[2]

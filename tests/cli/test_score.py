@@ -154,7 +154,7 @@ def test_what_cannot_be_judged_exits_2_with_the_row_of_the_index(row: str, messa
         (["replay", "jump.jsonl", "--min-detected", "9%"], "--min-detected goes with --score INDEX"),
         (["replay", "jump.jsonl", "--jobs", "2"], "--jobs goes with --score INDEX"),
         (["replay", "jump.jsonl", "--within", "9", "--tolerance", "1"], "--tolerance, --within go with --score INDEX"),
-        (["replay", "--score", "INDEX.tsv", "--fail-on", "info"], "--pending and --fail-on do not go with --score"),
+        (["replay", "--score", "INDEX.tsv", "--fail-on", "info"], "--summary and --fail-on do not go with --score"),
         (["replay", "--score", "INDEX.tsv", "--min-detected", "95"], "'95' is no share: write 95% or 0.95"),
         (["replay"], "Missing argument"),
     ],

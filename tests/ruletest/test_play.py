@@ -160,7 +160,7 @@ def test_an_alert_that_did_not_fire_says_what_it_did() -> None:
     milder = run(base % ("0.2x5", "kl-high", ", severity: critical")).problems
     assert milder[0].message == "kl-high did not fire as critical; it fired as warning at step 3"
     missing = run(base % ("0.2x2", "entropy-low", "")).problems[0].message
-    assert missing == "entropy-low could not be evaluated: the run does not log entropy"
+    assert missing == "entropy-low could not be evaluated in this test: it needs entropy"
 
 
 def test_an_alert_that_nobody_expects_fails_from_warning_on() -> None:
