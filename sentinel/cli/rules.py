@@ -1,4 +1,4 @@
-"""`sentinel rules`: validate, test, diff, list, explain, schema. None of them needs Redis, Slack or a secret."""
+"""`sentinel rules`: the commands for those who write rules. None of them needs Redis, Slack or a secret."""
 
 from __future__ import annotations
 
@@ -83,6 +83,16 @@ def checks(code: str | None) -> None:
     else:
         hint = closest(code, codes()) or "`sentinel rules checks` lists them"
         raise UsageError(f"there is no check '{clean(code)}'. {hint}")
+
+
+@rules.command("symptoms")
+def symptoms_() -> None:
+    """List what a rule can look for, its key `symptom`: what each means, its usual severity, whether it taints."""
+    from sentinel.rules.symptoms import symptoms
+
+    taints = {True: "yes", False: "no"}
+    rows = [[one.name, one.default_severity, taints[one.taints], one.meaning] for one in symptoms().values()]
+    click.echo(table([["symptom", "severity", "taints", "what it is"], *rows]))
 
 
 def _groups(paths: Sequence[Path]) -> list[list[Path]]:

@@ -91,7 +91,7 @@ def _symptom(text: str, dictionary: Dictionary, variables: Mapping[str, Literal]
     # Half a word that fits says more than letters that are alike: reward-collapse is no reward-noise.
     kin = [name for name in symptoms() if name.partition("-")[0] == text.partition("-")[0]]
     hint = closest(text, symptoms(), near=0.85) or (f"there are: {', '.join(kin)}" if kin else "")
-    hint = hint or closest(text, symptoms()) or "`sentinel rules schema` lists them"
+    hint = hint or closest(text, symptoms(), near=0.75) or "`sentinel rules symptoms` lists them"
     raise PydanticCustomError("unknown-symptom", "there is no such symptom", {"hint": hint})
 
 

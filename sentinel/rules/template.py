@@ -40,6 +40,9 @@ MAX_LENGTH = 500
 MISSING = "?"
 
 _FORMAT = re.compile(r"[<>^]?[-+ ]?0?(?P<width>[0-9]+)?[,_]?(\.(?P<precision>[0-9]+))?(?P<kind>[a-zA-Z%])?")
+_FOREIGN = re.compile(r"\{\{-?\s*[$.|][^{}]*\}\}")
+"""`{{ $value }}`, `{{ .Labels.instance }}`: nobody wants to read these as they stand."""
+
 _KINDS = {str: "s", int: "deEfFgG", float: "eEfFgG%"}
 
 
@@ -76,7 +79,12 @@ def parse_template(text: str) -> Template:
         raise TemplateError([Fault(MAX_LENGTH, len(text), "too-long", message, f"at most {MAX_LENGTH}")])
     at = 0
     while at < len(text):
-        if text.startswith(("{{", "}}"), at):
+        if foreign := _FOREIGN.match(text, at):
+            hint = "write {labels}" if "abel" in foreign[0] else "write {value:.3g}"
+            message = f"'{foreign[0]}' is another tool's template"
+            faults.append(Fault(at, foreign.end(), "bad-template", message, hint))
+            at = foreign.end()
+        elif text.startswith(("{{", "}}"), at):
             parts.append(text[at])
             at += 2
         elif text[at] == "{":

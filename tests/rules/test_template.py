@@ -60,6 +60,8 @@ def test_a_fact_of_another_kind_is_shown_as_it_is() -> None:
         ("{value:d}", "bad-format", "d"),
         ("{run:.3f}", "bad-format", ".3f"),
         ("{value:q}", "bad-format", "q"),
+        ("KL {{ $value }}", "bad-template", "{{ $value }}"),
+        ("on {{ $labels.gpu }} {{ .Values }}", "bad-template", "{{ $labels.gpu }}"),
         ("open {value", "bad-template", "{"),
         ("close }", "bad-template", "}"),
     ],

@@ -314,9 +314,9 @@ class _Checker:
 _KEEPS_UNIT = frozenset({Result.SAME, Result.TOTAL, Result.RATE})
 
 _ABSOLUTE = frozenset(
-    ("nats", "nats/token", "nats/sequence", "reward units", "loss units", "score units", "advantage units")
-    + ("logit units", "tokens", "tokens/s", "tokens/s/GPU", "s", "bytes", "MB", "MiB", "GB", "GiB", "Celsius", "W")
-    + ("steps", "count", "calls", "turns", "versions")
+    {"nats", "nats/token", "nats/sequence", "reward units", "loss units", "score units", "advantage units"}
+    | {"logit units", "tokens", "tokens/s", "tokens/s/GPU", "s", "bytes", "MB", "MiB", "GB", "GiB", "Celsius", "W"}
+    | {"steps", "count", "calls", "turns", "versions"}
 )
 """Units in which a percentage means nothing: 20% of a reward unit is 0.2, and what is meant is a fall by a fifth.
 Ratios are often fractions, so they are not among them."""
