@@ -467,8 +467,8 @@ def problems_from_pydantic(
 
     `model`: the validated model, whose fields are then suggested for unknown keys. `remedy(code, loc)`: what the kind
     of document has to say about an unknown or missing key, or a wrong type; empty for nothing. A
-    `PydanticCustomError` keeps its type as the code; its context may hold `hint`, the offsets `start` and `end` into the scalar at fault, or
-    `faults`: several objects with `start, end, code, message, hint`.
+    `PydanticCustomError` keeps its type as the code; its context may hold `hint`, the offsets `start` and `end` into
+    the scalar at fault, or `faults`: several objects with `start, end, code, message, hint`.
     """
     problems: list[Problem] = []
     for found in error.errors(include_url=False):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +16,17 @@ from sentinel.cli.rule_story import explain
 from sentinel.cli.rules_diff import diff
 from sentinel.cli.rules_test import test_
 from sentinel.errors import UsageError
-from sentinel.resources import PACKS, check_page, pack_groups, pack_path, packs_dir, read_sources, rule_files
+from sentinel.resources import (
+    PACKS,
+    TEST_SUFFIX,
+    check_page,
+    pack_groups,
+    pack_path,
+    packs_dir,
+    read_sources,
+    rule_files,
+)
+from sentinel.rules.expression.readable import readable
 from sentinel.rules.footprint import MAX_STATE
 from sentinel.rules.loader import load_rules
 from sentinel.severity import SEVERITIES
@@ -95,6 +106,15 @@ def symptoms_() -> None:
     click.echo(table([["symptom", "severity", "taints", "what it is"], *rows]))
 
 
+@rules.command("show")
+@click.argument("pack")
+@click.option("--tests", is_flag=True, help="Its tests instead.")
+def show_(pack: str, tests: bool) -> None:
+    """Print a shipped PACK as it stands: the text to begin with for rules of one's own."""
+    path = pack_path(pack)
+    click.echo((path.with_suffix(TEST_SUFFIX) if tests else path).read_text("utf-8"), nl=False)
+
+
 def _groups(paths: Sequence[Path]) -> list[list[Path]]:
     """The files that are named, as one set of rules. Shipped packs are several sets: some stand alone."""
     if paths and not all(path.is_dir() and path.resolve() == packs_dir().resolve() for path in paths):
@@ -119,7 +139,8 @@ def list_(paths: tuple[Path, ...], output: str) -> None:
         hold += f", phase {clean(', '.join(rule.phases))}" if rule.phases else ""
         click.echo(f"{click.style(rule.name, bold=True)}  {rule.symptom}{hold}  ({clean(rule.source)})")
         for severity, condition in rule.conditions:
-            first, *rest = textwrap.wrap(clean(str(condition)), 100, break_long_words=False) or [""]
+            room = max(shutil.get_terminal_size(fallback=(112, 24)).columns - 12, 40)
+            first, *rest = textwrap.wrap(clean(readable(condition)), room, break_long_words=False) or [""]
             click.echo(f"  {severity:<9} {first}")
             for line in rest:
                 click.echo(f"  {'':<9} {line}")
@@ -133,7 +154,9 @@ def _override_in_words(override: Override) -> str:
     if rule is None:
         return f"where {where}: off"
     listed = _json_of_rule(rule)
-    said = [f"{severity} {condition}" for severity, condition in rule.conditions if severity in override.changes]
+    said = [
+        f"{severity} {readable(condition)}" for severity, condition in rule.conditions if severity in override.changes
+    ]
     said += [
         f"no {severity}"
         for severity in SEVERITIES

@@ -30,15 +30,13 @@ from sentinel.rules.expression.nodes import Extent, Node
 from sentinel.rules.expression.parse import ExpressionError, Fault, Literal, parse_extent, parse_literal
 from sentinel.rules.lint.codes import codes
 from sentinel.rules.symptoms import symptoms
-from sentinel.rules.template import TemplateError, parse_template
+from sentinel.rules.template import DEFAULT_SUMMARY, TemplateError, parse_template
 from sentinel.rules.variables import NAME_PATTERN as VARIABLE_PATTERN
 from sentinel.rules.variables import Variables, with_lines
 from sentinel.stats.window import Axis
 from sentinel.suggestion import closest
 
 NAME_PATTERN = r"[a-z0-9][a-z0-9-]{0,62}"
-
-DEFAULT_SUMMARY = "{metric} is {value:.3g}, {severity} beyond {threshold:.3g}"
 
 
 class _Parsed:

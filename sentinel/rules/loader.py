@@ -177,6 +177,8 @@ def _duplicates(document: Document, places: dict[str, str]) -> list[Problem]:
         if name in places:
             message = f"there is already a rule '{printable(name)}'"
             hint = f"it stands at {places[name]}: rename one of them"
+            if places[name].rpartition(":")[0] != document.path:
+                hint += ". To change a shipped rule, take a copy of its pack instead: `sentinel rules show`"
             found.append(document.problem(place, "duplicate-alert", message, hint))
         else:
             places[name] = f"{document.path}:{place.line}"

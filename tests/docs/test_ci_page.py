@@ -90,16 +90,15 @@ def test_the_hooks_on_the_page_are_those_there_are() -> None:
     assert [hook["args"] for hook in repository["hooks"]] == [hook["args"] for hook in HOOKS]
 
 
-@pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])
-def test_each_hook_looks_at_all_rules_whichever_file_changes(project: Path, hook: dict[str, Any]) -> None:
+def test_the_hooks_look_at_all_rules_whichever_file_changes(project: Path) -> None:
     """A rule may ask about one of a file that did not change, and must not take its name."""
-    assert hook["pass_filenames"] is False
+    assert [hook["pass_filenames"] for hook in HOOKS] == [False, False]
+    validate = " ".join([HOOKS[0]["entry"], *HOOKS[0]["args"]])
     asks = RULES.replace("alert: kl-high", "alert: kl-asks").replace("kl.ref > 0.5", "firing(kl-high)")
     (project / "rules" / "asks.yaml").write_text(asks)
-    command = " ".join([hook["entry"], *hook["args"]])
-    assert run(command) == 0
-    (project / "rules" / "asks.yaml").write_text(asks.replace("firing(kl-high)", "firing(kl-hgh)"))
-    assert run(command) == 1
+    assert run(validate) == 0
+    (project / "rules" / "asks.yaml").write_text(RULES)
+    assert run(validate) == 1
 
 
 def test_each_hook_has_what_pre_commit_needs() -> None:
