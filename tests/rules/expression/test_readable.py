@@ -15,9 +15,7 @@ from sentinel.rules.expression.readable import readable
 from sentinel.rules.loader import load_rules
 
 NUMBERS = st.recursive(
-    st.sampled_from(
-        ["kl.ref", "`a/b`", "0.1", "20%", "1e-9", "step", "abs(entropy - 1)", "mean(-kl.ref * 2, 5 steps)"]
-    ),
+    st.sampled_from(["kl.ref", "`a/b`", "0.1", "20%", "1e-9", "step", "abs(entropy - 1)", "mean(-kl.ref * 2, 5m)"]),
     lambda inner: st.one_of(
         st.tuples(inner, st.sampled_from("+-*/"), inner).map(lambda parts: "({}) {} ({})".format(*parts)),
         inner.map(lambda text: f"-({text})"),

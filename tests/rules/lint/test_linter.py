@@ -256,3 +256,42 @@ def test_what_all_rules_of_a_file_lack_is_told_once() -> None:
         ("1.yaml", "the alert will not say what to do"),
     ]
     assert len([problem for problem in problems if problem.code == "no-hysteresis"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("where: {framwork: trl}", "framework"),
+        ("where: {Framework: trl}", "framework"),
+        ("where: {team: math}", ""),
+        ("where: {framework: trl}", ""),
+        ("phase: laet", "late"),
+        ("phase: [early, midle]", "middle"),
+        ("phase: Late", "late"),
+        ("phase: [early, late, rl-math]", ""),
+        ("critical: kl.ref > 5 and phase == erly", "early"),
+        ("until: phase != latee", "late"),
+        ("critical: kl.ref > 5 and phase == math", ""),
+        ("overrides: [{where: {frameworks: trl}, warning: kl.ref > 2}]", "framework"),
+    ],
+)
+def test_a_name_that_is_nearly_a_known_one_is_remarked(line: str, meant: str) -> None:
+    problems = report("rules:\n" + rule("warning: kl.ref > 1", "for: 3 steps", line)).problems
+    said = [problem.hint for problem in problems if problem.code == "likely-typo"]
+    assert said == ([f"did you mean '{meant}'?"] if meant else [])
+
+
+@pytest.mark.parametrize(
+    ("condition", "sentence", "odd"),
+    [
+        ("gpu.util < 30", "{value:.0%}", True),
+        ("max(gpu.util, 5m) < 30%", "under {threshold:.1%}", True),
+        ("gpu.util < 30", "{value:.0f}%", False),
+        ("clip_frac > 40%", "{value:.0%}", False),
+        ("drop(gpu.util, 10 steps) > 40%", "{value:.0%}", False),
+        ("share(gpu.util < 30, 10 steps) > 40%", "{value:.0%}", False),
+    ],
+)
+def test_a_percentage_is_not_to_be_multiplied_by_a_hundred(condition: str, sentence: str, odd: bool) -> None:
+    codes = found(f"warning: {condition}", "for: 3 samples", f'summary: "{sentence}"')
+    assert ("percent-twice" in codes) is odd
