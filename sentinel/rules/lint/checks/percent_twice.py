@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sentinel.rules.expression.nodes import Call, Compare, Node, metrics_of, walk
+from sentinel.rules.expression.nodes import Call, Compare, Logic, Node, Not, children, metrics_of, walk
 from sentinel.rules.lint.finding import Finding
 from sentinel.rules.lint.subject import Subject
 from sentinel.rules.template import parse_template
@@ -20,12 +20,21 @@ def percent_twice(subject: Subject) -> Iterator[Finding]:
     if wrong is None:
         return
     for _, condition in subject.conditions():
-        for node in walk(condition):
-            if isinstance(node, Compare) and (metric := _percentage(node.left, subject)):
+        for node in _comparisons(condition):
+            if metric := _percentage(node.left, subject):
                 message = f"{metric} counts from 0 to 100, and this format multiplies by 100"
                 hint = f"write {{{wrong[0]}:{wrong[1].replace('%', 'f')}}}%"
                 yield Finding("percent-twice", ("summary",), message, hint)
                 return
+
+
+def _comparisons(node: Node) -> Iterator[Compare]:
+    """Those whose sides a sentence can tell: what stands within `held` or `share` is only counted."""
+    if isinstance(node, Compare):
+        yield node
+    elif isinstance(node, Logic | Not):
+        for part in children(node):
+            yield from _comparisons(part)
 
 
 def _percentage(node: Node, subject: Subject) -> str:
