@@ -28,7 +28,7 @@ def text_of_problem(problem: Problem, page: str = "") -> str:
         number = str(problem.line)
         gutter = " " * len(number)
         excerpt, column, marks = _window(
-            problem, shutil.get_terminal_size(fallback=(120, 24)).columns - len(number) - 4
+            problem, shutil.get_terminal_size(fallback=(10_000, 24)).columns - len(number) - 4
         )
         before = "".join("\t" if character == "\t" else " " for character in excerpt[:column])
         lines.append(f" {number} | {clean(excerpt, tabs=True)}")
