@@ -12,7 +12,7 @@ import bisect
 import re
 import types
 import typing
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -461,24 +461,32 @@ _CONTINUED = re.compile("\\\\(\r\n|[\n\r])[ \t]*")
 
 
 def problems_from_pydantic(
-    error: ValidationError, document: Document, model: Any = None, *, within: Loc = ()
+    error: ValidationError,
+    document: Document,
+    model: Any = None,
+    remedy: Callable[[str, Loc], str] | None = None,
+    *,
+    within: Loc = (),
 ) -> list[Problem]:
     """Pydantic's errors as problems of `document`, in file order; only those at or below `within`.
 
-    `model`: the validated model, whose fields are then suggested for unknown keys. A `PydanticCustomError` keeps
-    its type as the code; its context may hold `hint`, the offsets `start` and `end` into the scalar at fault, or
-    `faults`: several objects with `start, end, code, message, hint`.
+    `model`: the validated model, whose fields are then suggested for unknown keys. `remedy(code, loc)`: what the kind
+    of document has to say about an unknown or missing key, or a wrong type; empty for nothing. A
+    `PydanticCustomError` keeps its type as the code; its context may hold `hint`, the offsets `start` and `end` into
+    the scalar at fault, or `faults`: several objects with `start, end, code, message, hint`.
     """
     problems: list[Problem] = []
     for found in error.errors(include_url=False):
         loc = tuple(part for part in found["loc"] if isinstance(part, str | int))
         if loc[: len(within)] != within:
             continue
-        problems.extend(_pydantic_problems(found, loc, document, model))
+        problems.extend(_pydantic_problems(found, loc, document, model, remedy or (lambda code, loc: "")))
     return sorted(problems, key=lambda problem: (problem.line, problem.column))
 
 
-def _pydantic_problems(found: Mapping[str, Any], loc: Loc, document: Document, model: Any) -> Iterator[Problem]:
+def _pydantic_problems(
+    found: Mapping[str, Any], loc: Loc, document: Document, model: Any, remedy: Callable[[str, Loc], str]
+) -> Iterator[Problem]:
     kind, given, context = found["type"], found.get("input"), found.get("ctx") or {}
     if "faults" in context:
         for fault in context["faults"]:
@@ -487,11 +495,14 @@ def _pydantic_problems(found: Mapping[str, Any], loc: Loc, document: Document, m
     elif kind == "extra_forbidden":
         known = fields_at(model, loc[:-1]) if model is not None else {}
         name = str(loc[-1])
-        hint = closest(name, known) or (f"known keys: {', '.join(known)}" if known else "")
+        hint = (
+            remedy("unknown-key", loc) or closest(name, known) or (f"known keys: {', '.join(known)}" if known else "")
+        )
         message = f"there is no key '{printable(name)}' here"
         yield document.problem(document.place(loc, key=True), "unknown-key", message, hint)
     elif kind == "missing":
-        yield document.problem(document.place(loc[:-1]), "missing-key", f"the key '{loc[-1]}' is missing")
+        hint = remedy("missing-key", loc)
+        yield document.problem(document.place(loc[:-1]), "missing-key", f"the key '{loc[-1]}' is missing", hint)
     elif kind in ("bool_type", "bool_parsing"):
         old = isinstance(given, str) and given.lower() in YAML_1_1_BOOLEANS
         hint = "YAML 1.2 has only true and false" if old else ""
@@ -500,6 +511,7 @@ def _pydantic_problems(found: Mapping[str, Any], loc: Loc, document: Document, m
         )
     elif kind in _WANTED:
         hint = "put it in quotes" if kind == "string_type" and isinstance(given, int | float) else ""
+        hint = hint or remedy("wrong-type", loc)
         message = f"this must be {_WANTED[kind]}, not {_what(given)}"
         yield document.problem(document.place(loc), "wrong-type", message, hint)
     elif kind == "literal_error":

@@ -1,8 +1,9 @@
-"""`sentinel rules`: validate, test, diff, list, explain, schema. None of them needs Redis, Slack or a secret."""
+"""`sentinel rules`: the commands for those who write rules. None of them needs Redis, Slack or a secret."""
 
 from __future__ import annotations
 
 import json
+import shutil
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +17,17 @@ from sentinel.cli.rules_diff import diff
 from sentinel.cli.rules_test import test_
 from sentinel.cli.width import table
 from sentinel.errors import UsageError
-from sentinel.resources import PACKS, check_page, pack_groups, pack_path, packs_dir, read_sources, rule_files
+from sentinel.resources import (
+    PACKS,
+    TEST_SUFFIX,
+    check_page,
+    pack_groups,
+    pack_path,
+    packs_dir,
+    read_sources,
+    rule_files,
+)
+from sentinel.rules.expression.readable import readable
 from sentinel.rules.footprint import MAX_STATE
 from sentinel.rules.loader import load_rules
 from sentinel.severity import SEVERITIES
@@ -86,6 +97,25 @@ def checks(code: str | None) -> None:
         raise UsageError(f"there is no check '{clean(code)}'. {hint}")
 
 
+@rules.command("symptoms")
+def symptoms_() -> None:
+    """List what a rule can look for, its key `symptom`: what each means, its usual severity, whether it taints."""
+    from sentinel.rules.symptoms import symptoms
+
+    taints = {True: "yes", False: "no"}
+    rows = [[one.name, one.default_severity, taints[one.taints], one.meaning] for one in symptoms().values()]
+    click.echo(table([["symptom", "severity", "taints", "what it is"], *rows]))
+
+
+@rules.command("show")
+@click.argument("pack")
+@click.option("--tests", is_flag=True, help="Its tests instead.")
+def show_(pack: str, tests: bool) -> None:
+    """Print a shipped PACK as it stands: the text to begin with for rules of one's own."""
+    path = pack_path(pack)
+    click.echo((path.with_suffix(TEST_SUFFIX) if tests else path).read_text("utf-8"), nl=False)
+
+
 def _groups(paths: Sequence[Path]) -> list[list[Path]]:
     """The files that are named, as one set of rules. Shipped packs are several sets: some stand alone."""
     if paths and not all(path.is_dir() and path.resolve() == packs_dir().resolve() for path in paths):
@@ -110,7 +140,8 @@ def list_(paths: tuple[Path, ...], output: str) -> None:
         hold += f", phase {clean(', '.join(rule.phases))}" if rule.phases else ""
         click.echo(f"{click.style(rule.name, bold=True)}  {rule.symptom}{hold}  ({clean(rule.source)})")
         for severity, condition in rule.conditions:
-            first, *rest = textwrap.wrap(clean(str(condition)), 100, break_long_words=False) or [""]
+            room = max(shutil.get_terminal_size(fallback=(112, 24)).columns - 12, 40)
+            first, *rest = textwrap.wrap(clean(readable(condition)), room, break_long_words=False) or [""]
             click.echo(f"  {severity:<9} {first}")
             for line in rest:
                 click.echo(f"  {'':<9} {line}")
@@ -124,7 +155,9 @@ def _override_in_words(override: Override) -> str:
     if rule is None:
         return f"where {where}: off"
     listed = _json_of_rule(rule)
-    said = [f"{severity} {condition}" for severity, condition in rule.conditions if severity in override.changes]
+    said = [
+        f"{severity} {readable(condition)}" for severity, condition in rule.conditions if severity in override.changes
+    ]
     said += [
         f"no {severity}"
         for severity in SEVERITIES

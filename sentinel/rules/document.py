@@ -30,15 +30,13 @@ from sentinel.rules.expression.nodes import Extent, Node
 from sentinel.rules.expression.parse import ExpressionError, Fault, Literal, parse_extent, parse_literal
 from sentinel.rules.lint.codes import codes
 from sentinel.rules.symptoms import symptoms
-from sentinel.rules.template import TemplateError, parse_template
+from sentinel.rules.template import DEFAULT_SUMMARY, TemplateError, parse_template
 from sentinel.rules.variables import NAME_PATTERN as VARIABLE_PATTERN
 from sentinel.rules.variables import Variables, with_lines
 from sentinel.stats.window import Axis
 from sentinel.suggestion import closest
 
 NAME_PATTERN = r"[a-z0-9][a-z0-9-]{0,62}"
-
-DEFAULT_SUMMARY = "{metric} is {value:.3g}, {severity} beyond {threshold:.3g}"
 
 
 class _Parsed:
@@ -91,7 +89,7 @@ def _symptom(text: str, dictionary: Dictionary, variables: Mapping[str, Literal]
     # Half a word that fits says more than letters that are alike: reward-collapse is no reward-noise.
     kin = [name for name in symptoms() if name.partition("-")[0] == text.partition("-")[0]]
     hint = closest(text, symptoms(), near=0.85) or (f"there are: {', '.join(kin)}" if kin else "")
-    hint = hint or closest(text, symptoms()) or "`sentinel rules schema` lists them"
+    hint = hint or closest(text, symptoms(), near=0.75) or "`sentinel rules symptoms` lists them"
     raise PydanticCustomError("unknown-symptom", "there is no such symptom", {"hint": hint})
 
 

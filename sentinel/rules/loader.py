@@ -18,6 +18,7 @@ from sentinel.metrics import default as default_dictionary
 from sentinel.rules.alert_names import unknown_alerts
 from sentinel.rules.document import RuleDocument, RuleFile
 from sentinel.rules.expression.nodes import Node
+from sentinel.rules.foreign_keys import remedy
 from sentinel.rules.model import Rule, RuleSet, Runbook
 from sentinel.rules.overrides import override_problems, resolve
 from sentinel.rules.symptoms import symptoms
@@ -92,7 +93,7 @@ def read_rules(sources: Sequence[tuple[str, bytes | str]], dictionary: Dictionar
             context = {"dictionary": dictionary, "variables": variables, "literals": values(variables)}
             file = RuleFile.model_validate(document.value, context=context)
         except ValidationError as error:
-            found += problems_from_pydantic(error, document, RuleFile)
+            found += problems_from_pydantic(error, document, RuleFile, remedy)
         else:
             for index, entry in enumerate(file.rules):
                 rule = _rule(entry, index, document)
@@ -176,6 +177,8 @@ def _duplicates(document: Document, places: dict[str, str]) -> list[Problem]:
         if name in places:
             message = f"there is already a rule '{printable(name)}'"
             hint = f"it stands at {places[name]}: rename one of them"
+            if places[name].rpartition(":")[0] != document.path:
+                hint += ". To change a shipped rule, take a copy of its pack instead: `sentinel rules show`"
             found.append(document.problem(place, "duplicate-alert", message, hint))
         else:
             places[name] = f"{document.path}:{place.line}"

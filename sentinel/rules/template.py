@@ -15,6 +15,12 @@ from functools import lru_cache
 from sentinel.rules.expression.parse import Fault
 from sentinel.suggestion import closest
 
+DEFAULT_SUMMARY = "{metric} is {value:.3g}, {severity} beyond {threshold:.3g}"
+"""The sentence of a rule that has none of its own."""
+
+_DEFAULT_IN_PERCENT = "{metric} is {value:.3g}%, {severity} beyond {threshold:.3g}%"
+_DEFAULT_WITHOUT_VALUE = "the condition for {severity} holds"
+
 KEYS: dict[str, type] = {
     "run": str,
     "attempt": int,
@@ -40,6 +46,9 @@ MAX_LENGTH = 500
 MISSING = "?"
 
 _FORMAT = re.compile(r"[<>^]?[-+ ]?0?(?P<width>[0-9]+)?[,_]?(\.(?P<precision>[0-9]+))?(?P<kind>[a-zA-Z%])?")
+_FOREIGN = re.compile(r"\{\{-?\s*[$.|][^{}]*\}\}")
+"""`{{ $value }}`, `{{ .Labels.instance }}`: nobody wants to read these as they stand."""
+
 _KINDS = {str: "s", int: "deEfFgG", float: "eEfFgG%"}
 
 
@@ -76,7 +85,12 @@ def parse_template(text: str) -> Template:
         raise TemplateError([Fault(MAX_LENGTH, len(text), "too-long", message, f"at most {MAX_LENGTH}")])
     at = 0
     while at < len(text):
-        if text.startswith(("{{", "}}"), at):
+        if foreign := _FOREIGN.match(text, at):
+            hint = "write {labels}" if "abel" in foreign[0] else "write {value:.3g}"
+            message = f"'{foreign[0]}' is another tool's template"
+            faults.append(Fault(at, foreign.end(), "bad-template", message, hint))
+            at = foreign.end()
+        elif text.startswith(("{{", "}}"), at):
             parts.append(text[at])
             at += 2
         elif text[at] == "{":
@@ -99,7 +113,18 @@ def parse_template(text: str) -> Template:
 
 
 def render(text: str, values: Mapping[str, object]) -> str:
-    """`parse_template(text).render(values)`: for templates that were checked when their rule was loaded."""
+    """`parse_template(text).render(values)`: for templates that were checked when their rule was loaded.
+
+    The default sentence tells shares and relative changes in percent, and no number where nothing was compared.
+    """
+    if text == DEFAULT_SUMMARY:
+        value, threshold, unit = values.get("value"), values.get("threshold"), str(values.get("unit") or "")
+        if value is None and threshold is None:
+            text = _DEFAULT_WITHOUT_VALUE
+        elif unit in ("ratio", "fraction") or unit.startswith("percent"):
+            text, scale = _DEFAULT_IN_PERCENT, 1.0 if unit.startswith("percent") else 100.0
+            sides = {"value": value, "threshold": threshold}
+            values = {**values, **{key: x * scale for key, x in sides.items() if isinstance(x, int | float)}}
     return parse_template(text).render(values)
 
 

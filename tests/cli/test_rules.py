@@ -122,7 +122,7 @@ rules:
     )
     text = sentinel("rules", "list", "some.yaml").output
     assert "kl  kl-high, phase early, rl-math  (some.yaml:2)" in text
-    assert "  where team=math: warning kl.ref > 2.0; no critical; for 3 steps\n  where model=tiny: off\n" in text
+    assert "  where team=math: warning kl.ref > 2; no critical; for 3 steps\n  where model=tiny: off\n" in text
     (rule,) = json.loads(sentinel("rules", "list", "--output", "json", "some.yaml").output)["rules"]
     assert rule["phase"] == ["early", "rl-math"]
     math = {"where": {"team": "math"}, "enabled": True, "source": "some.yaml:8", "for": "3 steps"}

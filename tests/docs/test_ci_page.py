@@ -87,6 +87,18 @@ def test_each_key_of_the_json_is_on_the_page(project: Path) -> None:
 def test_the_hooks_on_the_page_are_those_there_are() -> None:
     (repository,) = BLOCKS[2]["repos"]
     assert [hook["id"] for hook in repository["hooks"]] == [hook["id"] for hook in HOOKS]
+    assert [hook["args"] for hook in repository["hooks"]] == [hook["args"] for hook in HOOKS]
+
+
+def test_the_hooks_look_at_all_rules_whichever_file_changes(project: Path) -> None:
+    """A rule may ask about one of a file that did not change, and must not take its name."""
+    assert [hook["pass_filenames"] for hook in HOOKS] == [False, False]
+    validate = " ".join([HOOKS[0]["entry"], *HOOKS[0]["args"]])
+    asks = RULES.replace("alert: kl-high", "alert: kl-asks").replace("kl.ref > 0.5", "firing(kl-high)")
+    (project / "rules" / "asks.yaml").write_text(asks)
+    assert run(validate) == 0
+    (project / "rules" / "asks.yaml").write_text(RULES)
+    assert run(validate) == 1
 
 
 def test_each_hook_has_what_pre_commit_needs() -> None:

@@ -8,11 +8,12 @@ from hypothesis import strategies as st
 
 from sentinel.errors import Problem, RuleError
 from sentinel.metrics import default
-from sentinel.rules.document import DEFAULT_SUMMARY, json_schema
+from sentinel.rules.document import json_schema
 from sentinel.rules.expression.nodes import Extent
 from sentinel.rules.lint.linter import lint
 from sentinel.rules.loader import load_rules, read_rules
 from sentinel.rules.symptoms import symptoms
+from sentinel.rules.template import DEFAULT_SUMMARY
 from sentinel.stats.window import Axis
 
 RULE = "rules:\n  - alert: kl-high\n    symptom: kl-high\n    warning: kl.ref > 0.1\n"

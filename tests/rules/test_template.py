@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sentinel.rules.template import KEYS, TemplateError, parse_template, render
+from sentinel.rules.template import DEFAULT_SUMMARY, KEYS, TemplateError, parse_template, render
 
 FACTS = {
     "run": "grpo-7b",
@@ -60,6 +60,8 @@ def test_a_fact_of_another_kind_is_shown_as_it_is() -> None:
         ("{value:d}", "bad-format", "d"),
         ("{run:.3f}", "bad-format", ".3f"),
         ("{value:q}", "bad-format", "q"),
+        ("KL {{ $value }}", "bad-template", "{{ $value }}"),
+        ("on {{ $labels.gpu }} {{ .Values }}", "bad-template", "{{ $labels.gpu }}"),
         ("open {value", "bad-template", "{"),
         ("close }", "bad-template", "}"),
     ],
@@ -94,3 +96,18 @@ def test_no_text_raises_anything_but_its_own_error(text: str, facts: dict[str, o
 @given(st.text(max_size=60))
 def test_a_text_with_its_braces_doubled_is_itself(text: str) -> None:
     assert render(text.replace("{", "{{").replace("}", "}}"), {}) == text
+
+
+@pytest.mark.parametrize(
+    ("facts", "sentence"),
+    [
+        ({"value": 0.5, "threshold": 0.2, "unit": "ratio"}, "m is 50%, warning beyond 20%"),
+        ({"value": 0.456, "threshold": 0.4, "unit": "fraction"}, "m is 45.6%, warning beyond 40%"),
+        ({"value": 12.0, "threshold": 30.0, "unit": "percent"}, "m is 12%, warning beyond 30%"),
+        ({"value": 0.5, "threshold": 0.2, "unit": "nats/token"}, "m is 0.5, warning beyond 0.2"),
+        ({"value": None, "threshold": 0.2, "unit": "ratio"}, "m is ?%, warning beyond 20%"),
+        ({"value": None, "threshold": None, "unit": ""}, "the condition for warning holds"),
+    ],
+)
+def test_the_default_sentence_tells_numbers_as_their_unit_has_them(facts: dict[str, object], sentence: str) -> None:
+    assert render(DEFAULT_SUMMARY, {"metric": "m", "severity": "warning", **facts}) == sentence

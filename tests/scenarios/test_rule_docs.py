@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 import yaml
+from click.testing import CliRunner
 
+from sentinel.cli.main import main
 from sentinel.engine.engine import Engine
 from sentinel.engine.recorder import record
 from sentinel.events import StepMetrics
 from sentinel.metrics import default
-from sentinel.resources import TEST_SUFFIX
+from sentinel.resources import PACKS, TEST_SUFFIX
 from sentinel.rules.document import RuleDocument, RunbookDocument
 from sentinel.rules.expression.check import compile_text
 from sentinel.rules.expression.parse import CONTEXT_NAMES
@@ -20,6 +22,7 @@ from sentinel.stats import FUNCTIONS
 
 PAGE = (Path(__file__).parents[2] / "docs" / "rules.md").read_text()
 ROWS = re.findall(r"^\| `([^`|]+)` \| `([^`|]+)` \| ([0-9]+) \|$", PAGE, re.MULTILINE)
+RECIPES = re.findall(r"^\| [^`|]+ \| `([^`]+)` \| (?:`([^`]+)`|-) \| `([^`]+)` \| ([0-9]+) \|$", PAGE, re.MULTILINE)
 BLOCKS = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
 
 
@@ -40,6 +43,44 @@ def test_each_example_fires_at_the_step_that_the_page_says(condition, series, st
     tests = {"tests": [{"name": "row", "series": logged, "expect": expect}]}
     result = play(read_tests("example" + TEST_SUFFIX, yaml.safe_dump(tests)), 0, rules)
     assert result.outcome == "PASS", [problem.message for problem in result.problems]
+
+
+@pytest.mark.parametrize(("condition", "hold", "series", "step"), RECIPES, ids=[recipe[0] for recipe in RECIPES])
+def test_each_recipe_fires_at_the_step_that_the_page_says(condition, hold, series, step):
+    rule = {"alert": "recipe", "symptom": "kl-high", "warning": condition} | ({"for": hold} if hold else {})
+    rules = load_rules([("recipe.yaml", yaml.safe_dump({"rules": [rule]}))])
+    logged = dict(part.split(": ") for part in series.split(", "))
+    expect = [{"alert": "recipe", "fires_at": int(step)}]
+    tests = {"tests": [{"name": "row", "series": logged, "expect": expect}]}
+    result = play(read_tests("recipe" + TEST_SUFFIX, yaml.safe_dump(tests)), 0, rules)
+    assert result.outcome == "PASS", [problem.message for problem in result.problems]
+
+
+def test_there_are_recipes():
+    assert len(RECIPES) == 16
+
+
+def test_each_command_of_the_page_is_one_that_there_is():
+    commands = re.findall(r"^    sentinel (\w+)(?: (\w+))?", PAGE, re.MULTILINE)
+    assert ("rules", "show") in commands
+    for group, name in commands:
+        words = [group, name] if group == "rules" else [group]
+        assert CliRunner().invoke(main, [*words, "--help"]).exit_code == 0
+
+
+def test_a_copy_of_a_pack_stands_in_its_place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    run = CliRunner()
+    for pack in PACKS:
+        for more, name in (([], f"my-{pack}.yaml"), (["--tests"], f"my-{pack}.test.yaml")):
+            shown = run.invoke(main, ["rules", "show", pack, *more])
+            assert shown.exit_code == 0
+            Path(name).write_text(shown.output)
+        assert run.invoke(main, ["rules", "validate", f"my-{pack}.yaml", "--strict"]).exit_code == 0
+    assert run.invoke(main, ["rules", "validate", "my-grpo.yaml", "ppo", "infra"]).exit_code == 0
+    both = run.invoke(main, ["rules", "validate", "my-grpo.yaml", "grpo"])
+    assert both.exit_code == 1
+    assert "sentinel rules show" in both.output
 
 
 def test_each_function_has_an_example():

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
+from typing import TypeGuard
 
 from sentinel.metrics import Dictionary
+from sentinel.rules.expression.elsewhere import meant_metric
 from sentinel.rules.expression.nodes import (
     Alert,
     Arithmetic,
@@ -30,6 +32,7 @@ from sentinel.rules.expression.nodes import (
     walk,
 )
 from sentinel.rules.expression.parse import NO_VARIABLES, ExpressionError, Fault, Literal, parse_expression
+from sentinel.rules.expression.plain_keys import with_keys
 from sentinel.stats import FUNCTIONS, Result, WindowFunction
 from sentinel.suggestion import closest
 
@@ -53,6 +56,13 @@ class _Typed:
 
 def compile_text(text: str, dictionary: Dictionary, variables: Mapping[str, Literal] = NO_VARIABLES) -> Node:
     """Parse and check a condition. Raises ExpressionError with all faults."""
+    try:
+        return _compiled(text, dictionary, variables)
+    except ExpressionError as error:
+        raise ExpressionError(with_keys(error.faults, text, dictionary)) from None
+
+
+def _compiled(text: str, dictionary: Dictionary, variables: Mapping[str, Literal]) -> Node:
     try:
         node = parse_expression(text, variables)
     except ExpressionError as error:
@@ -149,6 +159,9 @@ class _Checker:
     def _unknown(self, metric: Metric) -> None:
         meant = self.dictionary.meanings(metric.name)
         known = self.dictionary.names()
+        if other := meant_metric(metric.name, known):
+            self.fault(metric.span, "unknown-metric", f"there is no metric '{metric.name}' in the dictionary", other)
+            return
         hint = f"the dictionary calls it '{meant[0]}'." if meant else closest(metric.name, known)
         own = f"a trainer's own key goes in backticks: `{metric.name}`"
         self.fault(
@@ -197,23 +210,32 @@ class _Checker:
             kind = Kind.PERCENT
         elif Kind.PERCENT in kinds and Kind.PLAIN in kinds:
             kind = Kind.PERCENT
+        for one, other in ((left.node, right.node), (right.node, left.node)):
+            unit = self._unit(other)
+            if node.op in "+-" and isinstance(one, Number) and one.percent and unit in _ABSOLUTE:
+                factor = 1.0 + one.value if node.op == "+" else 1.0 - one.value
+                hint = f"a share of it is {factor:g} * {_told(other)}; {one.value:g} {unit} are written {one.value:g}"
+                verb = "added to" if node.op == "+" else "subtracted from"
+                self.fault(node.span, "wrong-unit", f"a percentage cannot be {verb} {unit}", hint)
         if node.op == "/" and isinstance(right.node, Number) and right.node.value == 0.0:
             self.fault(right.node.span, "division-by-zero", "this divides by zero")
         return _Typed(replace(node, left=left.node, right=right.node), kind)
 
     def _compare(self, node: Compare) -> _Typed:
+        for side, looked_at in ((node.left, node.right), (node.right, node.left)):
+            if isinstance(side, Metric) and not side.raw and side.name.lower() in _NO_NUMBERS:
+                asked = f"nonfinite({_told(looked_at)})" if isinstance(looked_at, Metric) else "nonfinite(x)"
+                message = f"'{side.name}' is no number to compare with"
+                self.fault(side.span, "unknown-metric", message, f"write {'not ' * (node.op == '!=')}{asked}")
+                return _Typed(replace(node, left=self._number(looked_at).node, right=Number(0.0)), Kind.TRUTH)
         left, right = self._number(node.left), self._number(node.right)
         units = {self._unit(side.node) for side in (left, right)}
         if (left.kind is Kind.SECONDS) != (right.kind is Kind.SECONDS) and "s" not in units:
-            self.fault(
-                node.span,
-                "wrong-unit",
-                f"{left.kind.value} cannot be compared with {right.kind.value}",
-                "durations compare with durations: age(reward.mean) > 5m",
-            )
-        elif units & _ABSOLUTE and any(isinstance(side.node, Number) and side.node.percent for side in (left, right)):
+            message = f"{left.kind.value} cannot be compared with {right.kind.value}"
+            self.fault(node.span, "wrong-unit", message, _duration_hint(left.node, right.node))
+        elif units & _ABSOLUTE and (percent := next((s.node for s in (left, right) if _is_percent(s.node)), None)):
             unit = next(iter(units & _ABSOLUTE))
-            hint = "a relative change is written change(x, 100 steps) > 20%"
+            hint = _percent_hint(node, left.node if percent is right.node else right.node, percent, unit)
             self.fault(node.span, "wrong-unit", f"a percentage cannot be compared with {unit}", hint)
         elif Kind.PERCENT in (left.kind, right.kind):
             left, right = _in_percent(left), _in_percent(right)
@@ -252,11 +274,20 @@ class _Checker:
             self.fault(literal.span, "wrong-scale", message, f"write {size * 100:g}%")
 
     def _unit(self, node: Node) -> str:
-        """The dictionary's unit of a metric, or of a function that keeps its metric's; empty for the rest."""
-        while isinstance(node, Call) and FUNCTIONS[node.function].result in _KEEPS_UNIT:
-            node = node.argument
-        info = self.dictionary.describe(node.name) if isinstance(node, Metric) and not node.raw else None
-        return info.unit if info is not None else ""
+        """The dictionary's unit of a metric, or of what is made of metrics and keeps their unit; empty for the rest."""
+        match node:
+            case Call(function=function, argument=argument) if FUNCTIONS[function].result in _KEEPS_UNIT:
+                return self._unit(argument)
+            case Negative(operand=operand):
+                return self._unit(operand)
+            case Arithmetic(op="+" | "-", left=left, right=right):
+                return self._unit(left) or self._unit(right)
+            case Arithmetic(op="*", left=Number(), right=scaled) | Arithmetic(left=scaled, right=Number()):
+                return self._unit(scaled)
+            case Metric(raw=False, name=name):
+                info = self.dictionary.describe(name)
+                return info.unit if info is not None else ""
+        return ""
 
     def _call(self, node: Call) -> _Typed:
         function = FUNCTIONS[node.function]
@@ -283,9 +314,46 @@ class _Checker:
 _KEEPS_UNIT = frozenset({Result.SAME, Result.TOTAL, Result.RATE})
 
 _ABSOLUTE = frozenset(
-    {"nats/token", "nats/sequence", "tokens", "s", "bytes", "MiB", "Celsius", "W", "steps", "tokens/s"}
+    {"nats", "nats/token", "nats/sequence", "reward units", "loss units", "score units", "advantage units"}
+    | {"logit units", "tokens", "tokens/s", "tokens/s/GPU", "s", "bytes", "MB", "MiB", "GB", "GiB", "Celsius", "W"}
+    | {"steps", "count", "calls", "turns", "versions"}
 )
-"""Units in which a percentage means nothing. Rewards and ratios are often fractions, so they are not among them."""
+"""Units in which a percentage means nothing: 20% of a reward unit is 0.2, and what is meant is a fall by a fifth.
+Ratios are often fractions, so they are not among them."""
+
+_NO_NUMBERS = frozenset({"nan", "inf", "infinity", "null", "none"})
+"""What people compare with to find a value that is no number; none equals itself."""
+
+
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+
+
+def _is_percent(node: Node) -> TypeGuard[Number]:
+    return isinstance(node, Number) and node.percent
+
+
+def _told(node: Node) -> str:
+    """An expression in a remedy; a long one is `x`, which stands for it in all remedies."""
+    text = str(node)
+    return text if len(text) <= 60 else "x"
+
+
+def _percent_hint(node: Compare, looked_at: Node, percent: Number, unit: str) -> str:
+    """Two things can be meant by a percentage of a plain unit."""
+    op = _MIRRORED.get(node.op, node.op) if isinstance(node.left, Number) else node.op
+    if isinstance(looked_at, Call) and looked_at.function in ("delta", "slope"):
+        relative = str(replace(looked_at, function="change"))
+    else:
+        relative = f"change({_told(looked_at) if isinstance(looked_at, Metric) else 'x'}, 100 steps)"
+    plain = f"{percent.value:g}"
+    return f"a relative change is written {relative} {op} {percent}; {plain} {unit} are written {plain}"
+
+
+def _duration_hint(left: Node, right: Node) -> str:
+    for node in (left, right):
+        if isinstance(node, Number) and not node.percent and node.value > 0.0:
+            return f"write the unit: {node.value:g}s"
+    return "durations compare with durations: age(reward.mean) > 5m"
 
 
 def _in_percent(typed: _Typed) -> _Typed:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from sentinel.stats import FUNCTIONS
 from sentinel.suggestion import closest
 
@@ -48,3 +50,19 @@ def meant_function(name: str) -> str:
     if meant in FUNCTIONS:
         return f"write {FUNCTIONS[meant].signature}"
     return closest(name, FUNCTIONS) or f"functions: {', '.join(sorted(FUNCTIONS))}"
+
+
+def meant_metric(name: str, known: Collection[str]) -> str:
+    """The remedy for a name that is a function and a metric in one word, or a truth; empty for any other.
+
+    >>> meant_metric("initial_entropy", {"entropy"})
+    'write initial(entropy)'
+    """
+    if name.lower() in ("true", "false", "yes", "no", "always", "never"):
+        return "a condition asks something of a metric: kl.ref > 0.5"
+    for given in FUNCTIONS | ELSEWHERE:
+        for rest in (name.removeprefix(f"{given}_"), name.removesuffix(f"_{given}"), name.removesuffix(f".{given}")):
+            if rest != name and rest in known:
+                function = FUNCTIONS[ELSEWHERE.get(given, given)]
+                return f"write {function.signature.replace('x', rest, 1)}"
+    return ""

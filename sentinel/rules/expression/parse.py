@@ -34,6 +34,7 @@ from sentinel.rules.expression.nodes import (
     is_condition,
     walk,
 )
+from sentinel.rules.expression.phrases import meant_phrase
 from sentinel.severity import SEVERITIES
 from sentinel.stats import (
     FUNCTIONS,
@@ -56,6 +57,9 @@ MAX_DEPTH = 20
 
 MAX_NESTING = 60
 """Levels of the tree: a chain of sums or of `not` nests without a bracket, and what walks the tree recurses."""
+
+MAX_WINDOW = 100_000
+"""Steps or samples of one window."""
 
 MAX_SECONDS = 366 * 86400.0
 """The longest duration."""
@@ -269,6 +273,9 @@ def _syntax_fault(text: str, error: UnexpectedInput) -> Fault:
     if isinstance(error, UnexpectedToken) and error.token.type == "$END":
         return Fault(len(text), len(text) + 1, "syntax", "the expression ends too early", _expected_hint(error))
     at = min(error.pos_in_stream or 0, len(text))
+    if (phrase := meant_phrase(text, at)) is not None:
+        start, end, hint = phrase
+        return Fault(start, end, "syntax", f"'{text[start:end]}' means nothing here", hint)
     if isinstance(error, UnexpectedCharacters):
         character = text[at : at + 1]
         hint = _SIGNS.get(character, _BACKTICKS if character in "/:$@#" else "")
@@ -298,6 +305,7 @@ _SIGNS = {
     "'": _BACKTICKS,
     '"': _BACKTICKS,
     "^": "there are no powers",
+    "~": "a label has one value: {gpu=0}",
 }
 """What people mean who write a sign from another language."""
 
@@ -335,6 +343,14 @@ def _misplaced_extent(extent: Extent) -> Fault:
 def _misplaced_text(quoted: _Quoted) -> Fault:
     message = 'a text in quotes is the name of a phase: phase == "my stage"'
     return Fault(quoted.span.start, quoted.span.end, "syntax", message, _BACKTICKS)
+
+
+def _unit_hint(given: Any, signature: str) -> str:
+    """How a window is written that was given as a bare number."""
+    if isinstance(given, Number) and not given.percent and given.value >= 1 and given.value == int(given.value):
+        size = int(given.value)
+        return f"say of what: {Extent(Axis.STEPS, size)}, {Extent(Axis.SAMPLES, size)} or {size}m"
+    return f"write {signature}"
 
 
 def _span(first: Any, last: Any) -> Span:
@@ -510,8 +526,8 @@ class _Builder(Transformer[Token, Any]):
             self.fault(at, "unknown-function", f"there is no function '{name}'", hint)
             return stand_in
 
-        def wrong(message: str, span: Span = at) -> Node:
-            self.fault(span, "bad-arguments", message, f"write {function.signature}")
+        def wrong(message: str, span: Span = at, hint: str = f"write {function.signature}") -> Node:
+            self.fault(span, "bad-arguments", message, hint)
             return stand_in
 
         if not given:
@@ -534,11 +550,12 @@ class _Builder(Transformer[Token, Any]):
             else:
                 place = "third" if literal is not None else "second"
                 message = f"the {place} argument of {name}() is a window, such as 10 steps, 10 samples or 5m"
-                return wrong(message, rest[0].span)
+                return wrong(message, rest[0].span, _unit_hint(rest[0], function.signature))
             if window.size <= 0:
                 return wrong("a window of nothing", window.span)
-            if window.size > 100_000 and window.axis is not Axis.TIME:
-                return wrong("a window of over 100,000 values", window.span)
+            if window.size > MAX_WINDOW and window.axis is not Axis.TIME:
+                message = f"a window of {window.size:,.0f} {window.axis.value}"
+                return wrong(message, window.span, f"at most {MAX_WINDOW:,} {window.axis.value}")
         if isinstance(argument, Extent | Duration):
             return wrong(f"the first argument of {name}() is what to look at, the window comes second", argument.span)
         argument = self.operand(argument)

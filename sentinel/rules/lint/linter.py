@@ -48,6 +48,7 @@ def lint(reading: Reading, tests: Tests | None = None, dictionary: Dictionary | 
     """Everything that the checks find in rules that could be read. `tests`: None when nobody has looked for them."""
     dictionary = dictionary or default_dictionary()
     problems: list[Problem] = []
+    names: dict[Problem, str] = {}
     allowed: list[Allowed] = []
     subjects = _subjects(reading, tests, dictionary)
     found = [_findings(subject) for subject in subjects]
@@ -67,15 +68,43 @@ def lint(reading: Reading, tests: Tests | None = None, dictionary: Dictionary | 
             allow, loc = next((one for one in _allows(text) if finding.code in one[0]), ({}, None))
             if loc is None:
                 problems.append(problem)
+                names[problem] = text.rule.name
                 continue
             used.setdefault((text.document.path, loc), set()).add(finding.code)
             reason = allow[finding.code].strip()
             if reason:  # a missing one is told as an error
                 allowed.append(Allowed(problem, reason))
-    problems += _wrong_allows(reading, used)
+    problems = [*_gathered(problems, names), *_wrong_allows(reading, used)]
     files = {path: number for number, path in enumerate(dict.fromkeys(text.document.path for text in reading.texts))}
     problems.sort(key=lambda problem: (files[problem.path], problem.line, problem.column))
     return Report(tuple(problems), tuple(allowed))
+
+
+GATHERED = frozenset({"no-runbook", "no-hysteresis"})
+"""What a file lacks rather than a rule has too much of: told once a file, with the names of its rules."""
+
+MAX_NAMES = 5
+
+
+def _gathered(problems: Sequence[Problem], rules: Mapping[Problem, str]) -> Iterator[Problem]:
+    """The problems in their order; of those that are gathered the first of each file, which speaks for the others.
+
+    `rules`: the name of the rule that a problem is about.
+    """
+    alike: dict[tuple[str, str], list[Problem]] = {}
+    for problem in problems:
+        if problem.code in GATHERED:
+            alike.setdefault((problem.code, problem.path), []).append(problem)
+    for problem in problems:
+        first, *others = alike.get((problem.code, problem.path), [problem])
+        if problem is not first:
+            continue
+        if others:
+            names = dict.fromkeys(rules[other] for other in others)
+            listed = ", ".join([*list(names)[:MAX_NAMES], *(["…"] if len(names) > MAX_NAMES else [])])
+            count = "1 more rule" if len(names) == 1 else f"{len(names)} more rules"
+            problem = replace(problem, message=f"{problem.message}; the same of {count} here: {listed}")
+        yield problem
 
 
 def _subjects(reading: Reading, tests: Tests | None, dictionary: Dictionary) -> list[Subject]:

@@ -181,3 +181,117 @@ def test_the_shipped_rules_are_clean(pack: str) -> None:
     tests = {sources[0][0]: expected_alerts(beside.name, beside.read_bytes())}
     outcome = lint(read_rules(sources), tests)
     assert [(one.code, one.line) for one in outcome.problems if one.severity != "info"] == []
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "change(length.mean, 1 step) > 10%",
+        "abs(change(length.mean, 1 step)) > 10%",
+        "10% < abs(change(length.mean, 1 step))",
+        "-change(length.mean, 1 step) > 10%",
+        "100 * abs(change(length.mean, 1 step)) > 10",
+        "abs(change(length.mean, 1 step)) / 2 > 5%",
+        "abs(2 * change(length.mean, 1 step)) > 5%",
+        "not abs(change(length.mean, 1 step)) <= 10%",
+        "abs(zscore(length.mean, 4 samples)) > 4 and step > 3",
+    ],
+)
+def test_a_change_is_seen_no_longer_than_its_window_whatever_stands_about_it(condition: str) -> None:
+    assert "for-outlasts-window" in found(f"warning: {condition}", "for: 5 steps")
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "abs(change(length.mean, 9 steps)) > 10%",
+        "abs(change(length.mean, 1 step)) < 1%",
+        "abs(change(length.mean, 1 step)) > -1%",
+        "-abs(delta(length.mean, 1 step)) > -9",
+    ],
+)
+def test_no_change_may_last_as_long_as_it_likes(condition: str) -> None:
+    assert "for-outlasts-window" not in found(f"warning: {condition}", "for: 5 steps")
+
+
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [
+        ("mean(kl.ref, 3 steps) > 1", "has one value in 3 steps: nothing is smoothed"),
+        ("max(abs(reward.mean), 3 steps) > 1", "has one value in 3 steps: nothing is smoothed"),
+        ("mean(kl.ref, 10 steps) > 1", "has one value in 10 steps: nothing is smoothed"),
+        ("held(kl.ref > 0.5, 10 steps)", "has one value in 10 steps: one answer decides"),
+        ("share(kl.ref > 0.5, 10 steps) > 50%", "has one value in 10 steps: one answer decides"),
+        ("sum(kl.ref, 5 steps) > 1", "has one value in 5 steps: it is about that one"),
+        ("first(kl.ref, 5 steps) > 1", "has one value in 5 steps: the first is the newest"),
+        ("slope(kl.ref, 20 steps) > 1", "has too few values for slope(kl.ref, 20 steps), which needs 3"),
+        ("mean(kl.ref, 11 steps) > 1", ""),
+        ("slope(kl.ref, 21 steps) > 1", ""),
+        ("delta(kl.ref, 3 steps) > 1", ""),
+        ("drop(kl.ref, 3 steps) > 50%", ""),
+    ],
+)
+def test_what_a_run_that_logs_every_tenth_step_has_in_a_window(condition: str, told: str) -> None:
+    problems = report("rules:\n" + rule(f"warning: {condition}", "for: 2 samples")).problems
+    said = [problem.message for problem in problems if problem.code == "sparse-window"]
+    assert said == ([f"a run that logs every 10th step {told}"] if told else [])
+
+
+def test_the_remedy_of_a_fall_below_zero_is_a_fall_above_it() -> None:
+    problems = report("rules:\n" + rule("warning: drop(reward.mean, 10 steps) < -20%")).problems
+    assert [problem.hint for problem in problems if problem.code == "never-fires"] == [
+        "drop() is never negative: write drop(reward.mean, 10 steps) > 20%"
+    ]
+
+
+def test_what_all_rules_of_a_file_lack_is_told_once() -> None:
+    bare = "".join(rule(f"warning: kl.ref > {number}", name=f"r{number}") for number in range(1, 10))
+    bare = bare.replace(BOOK, "")
+    allowed = bare.replace("    warning: kl.ref > 3\n", '    warning: kl.ref > 3\n    allow: {no-runbook: "wiki"}\n')
+    other = rule("warning: kl.ref > 99", name="other").replace(BOOK, "")
+    problems = report("rules:\n" + allowed, "rules:\n" + other).problems
+    said = [(problem.path, problem.message) for problem in problems if problem.code == "no-runbook"]
+    assert said == [
+        ("0.yaml", "the alert will not say what to do; the same of 7 more rules here: r2, r4, r5, r6, r7, …"),
+        ("1.yaml", "the alert will not say what to do"),
+    ]
+    assert len([problem for problem in problems if problem.code == "no-hysteresis"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("where: {framwork: trl}", "framework"),
+        ("where: {Framework: trl}", "framework"),
+        ("where: {team: math}", ""),
+        ("where: {framework: trl}", ""),
+        ("phase: laet", "late"),
+        ("phase: [early, midle]", "middle"),
+        ("phase: Late", "late"),
+        ("phase: [early, late, rl-math]", ""),
+        ("critical: kl.ref > 5 and phase == erly", "early"),
+        ("until: phase != latee", "late"),
+        ("critical: kl.ref > 5 and phase == math", ""),
+        ("overrides: [{where: {frameworks: trl}, warning: kl.ref > 2}]", "framework"),
+    ],
+)
+def test_a_name_that_is_nearly_a_known_one_is_remarked(line: str, meant: str) -> None:
+    problems = report("rules:\n" + rule("warning: kl.ref > 1", "for: 3 steps", line)).problems
+    said = [problem.hint for problem in problems if problem.code == "likely-typo"]
+    assert said == ([f"did you mean '{meant}'?"] if meant else [])
+
+
+@pytest.mark.parametrize(
+    ("condition", "sentence", "odd"),
+    [
+        ("gpu.util < 30", "{value:.0%}", True),
+        ("max(gpu.util, 5m) < 30%", "under {threshold:.1%}", True),
+        ("gpu.util < 30", "{value:.0f}%", False),
+        ("clip_frac > 40%", "{value:.0%}", False),
+        ("drop(gpu.util, 10 steps) > 40%", "{value:.0%}", False),
+        ("share(gpu.util < 30, 10 steps) > 40%", "{value:.0%}", False),
+    ],
+)
+def test_a_percentage_is_not_to_be_multiplied_by_a_hundred(condition: str, sentence: str, odd: bool) -> None:
+    codes = found(f"warning: {condition}", "for: 3 samples", f'summary: "{sentence}"')
+    assert ("percent-twice" in codes) is odd

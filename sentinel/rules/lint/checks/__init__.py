@@ -9,6 +9,7 @@ from sentinel.rules.lint.checks.duplicate_condition import duplicate_condition
 from sentinel.rules.lint.checks.fixed_threshold import fixed_threshold
 from sentinel.rules.lint.checks.float_equality import float_equality
 from sentinel.rules.lint.checks.for_outlasts_window import for_outlasts_window
+from sentinel.rules.lint.checks.likely_typo import likely_typo
 from sentinel.rules.lint.checks.long_after import long_after
 from sentinel.rules.lint.checks.may_divide_by_zero import may_divide_by_zero
 from sentinel.rules.lint.checks.never_fires import never_fires
@@ -18,6 +19,7 @@ from sentinel.rules.lint.checks.no_hysteresis import no_hysteresis
 from sentinel.rules.lint.checks.no_runbook import no_runbook
 from sentinel.rules.lint.checks.no_test import no_test
 from sentinel.rules.lint.checks.one_sided_kl import one_sided_kl
+from sentinel.rules.lint.checks.percent_twice import percent_twice
 from sentinel.rules.lint.checks.raw_best import raw_best
 from sentinel.rules.lint.checks.redundant_part import redundant_part
 from sentinel.rules.lint.checks.resolves_itself import resolves_itself
@@ -54,6 +56,8 @@ RULE_CHECKS: tuple[Callable[[Subject], Iterator[Finding]], ...] = (
     sent_by_none,
     long_after,
     valueless_summary,
+    percent_twice,
+    likely_typo,
     may_divide_by_zero,
     one_sided_kl,
     no_hysteresis,

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
-from sentinel.rules.expression.nodes import Call, Compare, Extent, Logic, Node, Number
+from sentinel.rules.expression.nodes import Arithmetic, Call, Compare, Extent, Logic, Negative, Node, Not, Number
 from sentinel.rules.lint.finding import Finding
 from sentinel.rules.lint.subject import Subject
 from sentinel.stats.window import Axis
 
 CHANGES = frozenset({"change", "delta", "drop", "rise", "zscore"})
 """Functions that see a step to a new level for as long as their window reaches back before it, and no longer."""
+
+MIRRORED = {">": "<", "<": ">", ">=": "<=", "<=": ">="}
+OPPOSITE = {">": "<=", "<": ">=", ">=": "<", "<=": ">"}
 
 
 def for_outlasts_window(subject: Subject) -> Iterator[Finding]:
@@ -29,14 +33,16 @@ def for_outlasts_window(subject: Subject) -> Iterator[Finding]:
 def _needed(node: Node, hold: Extent) -> list[Call]:
     """The calls that see too short, when the condition cannot hold without one of them."""
     match node:
-        case Compare(op=op, left=left, right=right):
-            if op[0] not in "<>" or not isinstance(right, Number):
-                return []
-            call = left
+        case Not(operand=Compare(op=op, left=left, right=right)) if op in OPPOSITE:
+            return _needed(Compare(OPPOSITE[op], left, right), hold)
+        case Compare(op=op, left=Number() as bound, right=right) if op in MIRRORED:
+            return _needed(Compare(MIRRORED[op], right, bound), hold)
+        case Compare(op=op, left=left, right=Number(value=bound)) if op in MIRRORED:
+            seen = _scaled_change(left)
             # Of a small change it is no news that it lasts.
-            if isinstance(call, Call) and call.function in CHANGES and _is_change(op, right.value):
-                return [call] if call.window is not None and longer(hold, call.window) else []
-            return []
+            if seen is None or seen.call.window is None or not _is_change(seen, op, bound):
+                return []
+            return [seen.call] if longer(hold, seen.call.window) else []
         case Logic(op="and", parts=parts):
             return [call for part in parts for call in _needed(part, hold)]
         case Logic(parts=parts):
@@ -46,8 +52,44 @@ def _needed(node: Node, hold: Extent) -> list[Call]:
             return []
 
 
-def _is_change(op: str, bound: float) -> bool:
-    return (op[0] == ">" and bound > 0.0) or (op[0] == "<" and bound < 0.0)
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A change that a side of a comparison is about, times a number; `size`: its absolute value is."""
+
+    call: Call
+    factor: float = 1.0
+    size: bool = False
+
+
+def _scaled_change(node: Node) -> _Seen | None:
+    """The change behind signs, `abs()`, and numbers that it is multiplied with or divided by."""
+    match node:
+        case Call(function=function) if function in CHANGES:
+            return _Seen(node)
+        case Call(function="abs", argument=inner):
+            seen = _scaled_change(inner)
+            return seen and replace(seen, factor=abs(seen.factor), size=True)
+        case Negative(operand=inner):
+            seen = _scaled_change(inner)
+            return seen and replace(seen, factor=-seen.factor)
+        case (
+            Arithmetic(op="*", left=Number(value=by), right=inner)
+            | Arithmetic(op="*", left=inner, right=Number(value=by))
+        ):
+            seen = _scaled_change(inner)
+            return seen and replace(seen, factor=seen.factor * by)
+        case Arithmetic(op="/", left=inner, right=Number(value=by)) if by:
+            seen = _scaled_change(inner)
+            return seen and replace(seen, factor=seen.factor / by)
+    return None
+
+
+def _is_change(seen: _Seen, op: str, bound: float) -> bool:
+    """Whether the comparison asks for a change of some size, rather than for the lack of one."""
+    if seen.factor < 0.0:
+        op, bound = MIRRORED[op], -bound
+    upwards = op[0] == ">" and bound > 0.0
+    return upwards if seen.size else upwards or (op[0] == "<" and bound < 0.0)
 
 
 def longer(one: Extent, two: Extent) -> bool:

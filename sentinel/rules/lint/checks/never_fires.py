@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import combinations
 
-from sentinel.rules.expression.nodes import Compare, Logic, Node, Number, walk
+from sentinel.rules.expression.nodes import Call, Compare, Logic, Node, Number, walk
 from sentinel.rules.lint.finding import Finding
 from sentinel.rules.lint.subject import Subject
 
@@ -24,7 +25,7 @@ def _reason(condition: Node, subject: Subject) -> tuple[Node, str, str]:
         if isinstance(node, Compare) and not truth.can_hold(node):
             told = bounds(node, subject)
             if told:
-                return node, f"this can never hold: {told}", "compare with a value that it can have"
+                return node, f"this can never hold: {told}", _mended(node)
     for node in walk(condition):
         if isinstance(node, Logic) and node.op == "and":
             for one, two in combinations(node.parts, 2):
@@ -32,6 +33,14 @@ def _reason(condition: Node, subject: Subject) -> tuple[Node, str, str]:
                     hint = "one of them is turned around, or `or` is meant"
                     return two, f"the rule can never fire: this excludes '{one}'", hint
     return condition, "no value makes this hold: its parts exclude one another", "take out one part, or write `or`"
+
+
+def _mended(node: Compare) -> str:
+    """How a comparison is written that asks for a fall as something negative; or that it wants another value."""
+    call, bound = (node.left, node.right) if isinstance(node.left, Call) else (node.right, node.left)
+    if isinstance(call, Call) and call.function in ("drop", "rise") and isinstance(bound, Number) and bound.value < 0.0:
+        return f"{call.function}() is never negative: write {call} > {replace(bound, value=-bound.value)}"
+    return "compare with a value that it can have"
 
 
 def bounds(node: Compare, subject: Subject) -> str:

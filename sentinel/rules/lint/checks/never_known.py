@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from sentinel.rules.expression.nodes import Call, walk
@@ -25,7 +26,6 @@ def too_few(node: Call, every: int) -> int:
     function, window = FUNCTIONS[node.function], node.window
     if window is None or window.axis is Axis.TIME or not issubclass(function, WindowFunction):
         return 0
-    # A reach window holds one more, the value from before it, and so never fewer than two.
-    held = (window.size if window.axis is Axis.SAMPLES else window.size // every) + function.reach
-    held = max(held, 2) if function.reach else held
+    # A rule is evaluated at a value, which is always in the window; a reach window holds one more from before it.
+    held = (window.size if window.axis is Axis.SAMPLES else math.ceil(window.size / every)) + function.reach
     return function.least if held < function.least else 0

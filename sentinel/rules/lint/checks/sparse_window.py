@@ -13,7 +13,13 @@ from sentinel.stats.window import Axis
 EVERY = 10
 """Steps between two logged rows that are common: TRL's default for GRPO."""
 
-SMOOTHS = frozenset({"mean", "median", "quantile", "max", "min"})
+LOST = {
+    **dict.fromkeys(("mean", "median", "quantile", "max", "min"), "nothing is smoothed"),
+    **dict.fromkeys(("held", "share"), "one answer decides"),
+    **dict.fromkeys(("sum", "count"), "it is about that one"),
+    "first": "the first is the newest",
+}
+"""What becomes of a function whose window holds one value."""
 
 
 def sparse_window(subject: Subject) -> Iterator[Finding]:
@@ -25,8 +31,9 @@ def sparse_window(subject: Subject) -> Iterator[Finding]:
                 continue  # never-known says so
             if least := too_few(node, EVERY):
                 message = f"a run that logs every {EVERY}th step has too few values for {node}, which needs {least}"
-            elif node.function in SMOOTHS and 1 < node.window.size <= EVERY:
-                message = f"a run that logs every {EVERY}th step has one value in {node.window}: nothing is smoothed"
+            elif node.function in LOST and 1 < node.window.size <= EVERY:
+                lost = LOST[node.function]
+                message = f"a run that logs every {EVERY}th step has one value in {node.window}: {lost}"
             else:
                 continue
             hint = f"count logged values: {Extent(Axis.SAMPLES, node.window.size)}"
