@@ -6,11 +6,11 @@ The JSON shapes carry `"version": 1`; a key may be added within a version, none 
 from __future__ import annotations
 
 import json
-import shutil
 from typing import Any
 
 import click
 
+from sentinel.cli.width import columns
 from sentinel.errors import Problem
 
 JSON_VERSION = 1
@@ -26,9 +26,8 @@ def text_of_problem(problem: Problem, page: str = "") -> str:
     if problem.line and problem.excerpt.strip():
         number = str(problem.line)
         gutter = " " * len(number)
-        excerpt, column, marks = _window(
-            problem, shutil.get_terminal_size(fallback=(10_000, 24)).columns - len(number) - 4
-        )
+        width = columns()
+        excerpt, column, marks = _window(problem, None if width is None else width - len(number) - 4)
         before = "".join("\t" if character == "\t" else " " for character in excerpt[:column])
         lines.append(f" {number} | {clean(excerpt, tabs=True)}")
         lines.append(f" {gutter} | {before}{click.style('^' * marks, fg=color, bold=True)}")
@@ -39,14 +38,13 @@ def text_of_problem(problem: Problem, page: str = "") -> str:
     return "\n".join(lines)
 
 
-def _window(problem: Problem, room: int) -> tuple[str, int, int]:
-    """As much of a problem's line as fits into `room` characters: the text, the carets' offset and number.
+def _window(problem: Problem, room: int | None) -> tuple[str, int, int]:
+    """As much of a problem's line as fits into `room` characters (None: all): the text, the carets' offset and number.
 
     A line that a terminal folds would part the carets from what they mark. What is left out shows as `…`.
     """
     line, at, marks = problem.excerpt, problem.column - 1, problem.width
-    room = max(room, 40)
-    if len(line) <= room:
+    if room is None or len(line) <= room:
         return line, at, marks
     start = 0 if at + marks < room else max(min(at - room // 4, len(line) - room + 1), 0)
     end = start + room - 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from sentinel.cli.progress import progress
 from sentinel.cli.replay_tables import count_by_rule, heading_of, text_of_alerts
 from sentinel.cli.score import Scoring, score_recordings, scoring_options
 from sentinel.cli.speechless import text_of_speechless
+from sentinel.cli.width import columns
 from sentinel.errors import UsageError
 from sentinel.metrics import Dictionary, default
 from sentinel.resources import DEFAULT_PACKS, read_sources
@@ -29,8 +29,6 @@ SCHEMA_VERSION = 1
 
 REDIRECTED = 110
 """Columns of a paragraph where there is no terminal."""
-
-NARROWEST = 60
 
 
 @click.command("replay")
@@ -194,8 +192,7 @@ def _summary_text(summary: Summary, rules: RuleSet, dictionary: Dictionary, *, b
     click.echo(f"{'' if brief else chr(10)}{heading_of(summary)}, fired: {fired}")
     if (brief or summary.files > 1) and (tables := text_of_alerts(summary)):
         click.echo(f"\n{tables}\n")
-    width = shutil.get_terminal_size((REDIRECTED, 0)).columns if sys.stdout.isatty() else REDIRECTED
-    for line in text_of_speechless(summary.not_evaluable, rules, dictionary, width=max(width, NARROWEST)):
+    for line in text_of_speechless(summary.not_evaluable, rules, dictionary, width=columns() or REDIRECTED):
         click.echo(line)
     for what, count in summary.dropped_metrics.most_common(20):
         click.echo(f"dropped {count} times: {clean(what)}", err=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from sentinel.cli.output import JSON_VERSION, clean, print_json
 from sentinel.cli.rule_story import explain
 from sentinel.cli.rules_diff import diff
 from sentinel.cli.rules_test import test_
-from sentinel.cli.width import table
+from sentinel.cli.width import columns, table
 from sentinel.errors import UsageError
 from sentinel.resources import (
     PACKS,
@@ -140,7 +139,7 @@ def list_(paths: tuple[Path, ...], output: str) -> None:
         hold += f", phase {clean(', '.join(rule.phases))}" if rule.phases else ""
         click.echo(f"{click.style(rule.name, bold=True)}  {rule.symptom}{hold}  ({clean(rule.source)})")
         for severity, condition in rule.conditions:
-            room = max(shutil.get_terminal_size(fallback=(112, 24)).columns - 12, 40)
+            room = (columns() or 112) - 12
             first, *rest = textwrap.wrap(clean(readable(condition)), room, break_long_words=False) or [""]
             click.echo(f"  {severity:<9} {first}")
             for line in rest:

@@ -17,9 +17,9 @@ def test_the_carets_stand_under_the_same_text_however_wide_the_terminal(column: 
     width = min(width, 200 - column + 1)
     problem = Problem("a.yaml", 7, column, "syntax", "m", "", line, width)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("COLUMNS", str(columns))
+        patch.setattr("sentinel.cli.output.columns", lambda: max(columns, 40))
         _, excerpt, carets, *_ = click.unstyle(text_of_problem(problem)).splitlines()
-    assert len(excerpt) <= max(columns, 45)
+    assert len(excerpt) <= max(columns, 40) + 1
     assert len(carets) <= len(excerpt)
     marked = excerpt[carets.index("^") : carets.index("^") + carets.count("^")]
     assert marked in line[column - 1 : column - 1 + width]
