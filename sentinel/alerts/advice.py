@@ -67,7 +67,7 @@ def advise(run: RunState, onset_step: int, causes: Sequence[str], *, step: int, 
     if chosen is None:
         if not ledger:
             reason = "The run has told of no checkpoint; publish checkpoint events to get advice"
-            if run.attempt > 1:
+            if run.counts.checkpoints:
                 reason = "There is no checkpoint from before the step that this attempt began at; start again"
         else:
             reason = f"No checkpoint from before {trouble}, is left; start again from the beginning or from another run"

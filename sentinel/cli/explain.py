@@ -12,8 +12,10 @@ import click
 from rich.text import Text
 
 from sentinel import wire
+from sentinel.cli.numbers import Count
 from sentinel.cli.outline import Branch, Page
 from sentinel.cli.output import clean, counted, print_json
+from sentinel.cli.paths import missing_file
 from sentinel.errors import UsageError
 from sentinel.suggestion import closest
 
@@ -45,7 +47,7 @@ AIMS = {"fire": "to fire", "rise": "to rise", "resolve": "to resolve"}
 @click.argument("run", required=False)
 @click.argument("rule", required=False)
 @click.option("--from", "recording", metavar="FILE", help="Of a recorded run (JSONL, `-`: standard input).")
-@click.option("--at", type=click.IntRange(min=0), metavar="STEP", help="With --from: as it stood after this step.")
+@click.option("--at", type=Count(), metavar="STEP", help="With --from: as it stood after this step.")
 @click.option("--framework", help="With --from: whose keys they are (trl, verl...). Default: guessed.")
 @click.option(
     "--rules",
@@ -164,8 +166,8 @@ def see(
         sight = asyncio.run(look_live(url or "", run, rules, dictionary, references=references))
     else:
         path = Path("/dev/stdin") if recording == "-" else Path(recording)
-        if path.is_dir() or not path.exists():
-            raise UsageError(f"there is no file {clean(recording)}")
+        if wrong := missing_file(path):
+            raise UsageError(wrong)
         if run is not None and rule is None and rules.named(run) is not None:
             # A recording mostly holds one run, which need not be named.
             run, rule = None, run

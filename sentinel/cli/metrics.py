@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from sentinel.cli.output import JSON_VERSION, clean, counted, print_json
+from sentinel.cli.paths import missing_file
 from sentinel.cli.width import paragraph, table
 from sentinel.errors import DecodeError, UsageError
 from sentinel.metrics import Derivation, Dictionary, Identity, MetricInfo, Reading, default
@@ -185,8 +186,8 @@ def survey(
 
     rules = load_rules(read_sources(rule_paths or DEFAULT_PACKS), dictionary)
     path = Path("/dev/stdin") if recording == "-" else Path(recording)
-    if path.is_dir() or not path.exists():
-        raise UsageError(f"there is no file {clean(recording)}")
+    if wrong := missing_file(path):
+        raise UsageError(wrong)
     references = read_references(reference_paths, dictionary, framework=framework)
     engine = Engine(rules, dictionary=dictionary, references=references)
     reports: dict[str, Report] = {}

@@ -9,12 +9,14 @@ from typing import Any
 
 import click
 
-from sentinel.cli.output import clean
+from sentinel.cli.output import clean, counted
+from sentinel.cli.paths import missing_file
 from sentinel.cli.progress import progress
 from sentinel.cli.replay_tables import count_by_rule, heading_of, text_of_alerts
 from sentinel.cli.score import Scoring, score_recordings, scoring_options
 from sentinel.cli.speechless import text_of_speechless
 from sentinel.cli.width import columns
+from sentinel.engine.engine import REORDER_BOUND
 from sentinel.errors import UsageError
 from sentinel.metrics import Dictionary, default
 from sentinel.resources import DEFAULT_PACKS, read_sources
@@ -81,9 +83,9 @@ def replay(
         return
     rules = load_rules(sources, dictionary)
     # Pipes are welcome too: `sentinel replay <(zcat run.jsonl.gz)`.
-    missing = [str(file) for file in files if (not file.exists() or file.is_dir()) and str(file) != "-"]
+    missing = [why for file in files if str(file) != "-" and (why := missing_file(file))]
     if missing:
-        raise UsageError(f"there is no file {', '.join(clean(name) for name in missing)}")
+        raise UsageError("; ".join(missing))
     references = read_references(reference_paths, dictionary, framework=framework)
     summary = Summary()
     worst = -1
@@ -108,8 +110,10 @@ def replay(
                     continue
                 with bar.aside():
                     click.echo(json.dumps(as_json(found)) if output == "json" else as_text(found, told))
-            if summary.events == before[0] and len(summary.rejected) > before[1]:
-                empty.append(f"{file} holds no event that can be understood: {summary.rejected[before[1]]}")
+            if summary.events == before[0]:
+                rejected = summary.rejected[before[1] :]
+                why = f" that can be understood: {rejected[0]}" if rejected else ""
+                empty.append(f"{file} holds no event{why}")
     if output == "json":
         click.echo(json.dumps({"summary": summary_json(summary)}))
     else:
@@ -154,6 +158,8 @@ def summary_json(summary: Summary) -> dict[str, Any]:
         "files": summary.files,
         "steps": summary.steps,
         "events": summary.events,
+        "late": summary.late,
+        "repeated": summary.repeated,
         "transitions": summary.transitions,
         "fired": {severity: summary.fired[severity] for severity in SEVERITIES},
         "rejected": summary.rejected,
@@ -190,6 +196,11 @@ def as_text(found: Found, told: set[tuple[str, str]]) -> str:
 def _summary_text(summary: Summary, rules: RuleSet, dictionary: Dictionary, *, brief: bool) -> None:
     fired = ", ".join(f"{summary.fired[severity]} {severity}" for severity in reversed(SEVERITIES))
     click.echo(f"{'' if brief else chr(10)}{heading_of(summary)}, fired: {fired}")
+    if summary.late:
+        near = f"{counted(summary.late, 'row')} of a step up to {REORDER_BOUND - 1} before the newest"
+        click.echo(f"not judged: {near}: late, or of a run that went back without an event run_started")
+    if summary.repeated:
+        click.echo(f"not judged: {counted(summary.repeated, 'row')} that repeated what was there")
     if (brief or summary.files > 1) and (tables := text_of_alerts(summary)):
         click.echo(f"\n{tables}\n")
     for line in text_of_speechless(summary.not_evaluable, rules, dictionary, width=columns() or REDIRECTED):

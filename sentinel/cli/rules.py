@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sentinel.cli.numbers import FiniteRange
 from sentinel.cli.output import JSON_VERSION, clean, print_json
 from sentinel.cli.rule_story import explain
 from sentinel.cli.rules_diff import diff
@@ -60,7 +61,7 @@ rules.add_command(explain)
 @click.option("--docs-url", default="", help="Where docs/checks is served, for the links in SARIF.")
 @click.option(
     "--max-state",
-    type=click.FloatRange(min=0, min_open=True),
+    type=FiniteRange(min=0, min_open=True),
     default=MAX_STATE,
     show_default=True,
     help="MiB that the rules may keep of each run.",
@@ -82,18 +83,28 @@ def validate(paths: tuple[Path, ...], output: str, strict: bool, info: bool, doc
 
 @rules.command()
 @click.argument("code", required=False)
-def checks(code: str | None) -> None:
+@click.option("--output", type=click.Choice(["text", "json"]), default="text")
+def checks(code: str | None, output: str) -> None:
     """List what validate can find, or show the page of one CODE: why it matters, an example, the mended rule."""
     from sentinel.rules.lint.codes import codes
 
-    if code is None:
-        rows = [["code", "severity", "it says"], *([one.name, one.severity, one.meaning] for one in codes().values())]
-        click.echo(table(rows))
-    elif code in codes():
-        click.echo(check_page(code), nl=False)
-    else:
+    if code is not None and code not in codes():
         hint = closest(code, codes()) or "`sentinel rules checks` lists them"
         raise UsageError(f"there is no check '{clean(code)}'. {hint}")
+    if output == "json":
+        # {"version": 1, "checks": [{code, severity, kind, meaning, and of one that is asked for page: Markdown}]}
+        chosen = codes().values() if code is None else [codes()[code]]
+        shown: list[dict[str, Any]] = [
+            {"code": one.name, "severity": one.severity, "kind": one.kind, "meaning": one.meaning} for one in chosen
+        ]
+        if code is not None:
+            shown[0]["page"] = check_page(code)
+        print_json({"version": JSON_VERSION, "checks": shown})
+    elif code is None:
+        rows = [["code", "severity", "it says"], *([one.name, one.severity, one.meaning] for one in codes().values())]
+        click.echo(table(rows))
+    else:
+        click.echo(check_page(code), nl=False)
 
 
 @rules.command("symptoms")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from sentinel.cli.numbers import FiniteRange
 from sentinel.cli.output import JSON_VERSION, clean, counted, json_of_problem, print_json
 from sentinel.errors import UsageError
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 @click.option("--coverage", is_flag=True, help="Say which parts of the rules no test has seen true.")
 @click.option(
     "--fail-under",
-    type=click.FloatRange(0, 100),
+    type=FiniteRange(0, 100),
     metavar="PERCENT",
     help="Exit 1 when less of the rules is covered. Implies --coverage.",
 )
@@ -38,7 +39,8 @@ def test_(
     """Play the time-lines of NAME.test.yaml files through the rules and compare.
 
     A folder stands for all test files in it, a rule file for the one beside it. Exits 0 when every test passes, 1 when
-    not, 2 when a file cannot be read or there are no tests. docs/testing-rules.md has the format.
+    not, 2 when a test file or the rules that it names cannot be read, or there are no tests. docs/testing-rules.md has
+    the format.
     """
     from sentinel.cli.ruletests import run_files
 
@@ -61,6 +63,8 @@ def test_(
 
         # Beside XML there is no room for it on stdout.
         click.echo(text_of_coverage(report), err=output == "junit")
+    if report.unreadable:
+        raise click.exceptions.Exit(2)
     if fail_under is not None and report.percent < fail_under:
         click.echo(f"sentinel: {report.percent:.1f}% is covered, less than {fail_under:g}%", err=True)
         raise click.exceptions.Exit(1)

@@ -14,10 +14,14 @@ from sentinel.ruletest import Coverage, Result, Stage, Timelines, play, read_tim
 
 @dataclass(slots=True)
 class Report:
-    """What came of all tests, in order. `coverage`: test file → what its tests have seen of its rules."""
+    """What came of all tests, in order. `coverage`: test file → what its tests have seen of its rules.
+
+    `unreadable`: test files that could not be read, or whose rules could not.
+    """
 
     results: list[Result] = field(default_factory=list)
     coverage: dict[str, Coverage] = field(default_factory=dict)
+    unreadable: list[str] = field(default_factory=list)
 
     def count(self, outcome: str) -> int:
         return sum(result.outcome == outcome for result in self.results)
@@ -67,6 +71,7 @@ def run_file(path: Path, report: Report, *, only: str = "", coverage: bool = Fal
     try:
         file = read_timelines(shown, text)
     except RuleError as error:
+        report.unreadable.append(shown)
         yield Result("ERROR", "the tests cannot be read", shown, 0, tuple(error.problems))
         return
     names = file.rules or (path.name.removesuffix(TEST_SUFFIX) + ".yaml",)
@@ -78,6 +83,7 @@ def run_file(path: Path, report: Report, *, only: str = "", coverage: bool = Fal
     except UsageError as error:
         place = file.document.place(("rules",))
         problem = Problem(shown, place.line, place.column, "no-rules", str(error), "", place.excerpt, place.width)
+        report.unreadable.append(shown)
         yield Result("ERROR", "the rules cannot be read", shown, 0, (problem,))
         return
     stage = Stage(file, rules)

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from sentinel.cli.numbers import FiniteRange
 from sentinel.cli.output import JSON_VERSION, clean, counted, print_json
 from sentinel.cli.progress import progress
 from sentinel.cli.width import paragraph, table
@@ -117,7 +118,7 @@ _OPTIONS = (
     click.option(
         "--max-false-alarms-per-1000",
         "max_false_alarms",
-        type=click.FloatRange(min=0),
+        type=FiniteRange(min=0),
         metavar="X",
         help="With --score: exit 1 if there are more false alarms for each 1,000 healthy steps.",
     ),

@@ -760,6 +760,7 @@ class Engine:
     def _checkpoint(self, run: RunState, event: Checkpoint) -> None:
         found = next((saved for saved in run.checkpoints if saved.path == event.path), None)
         if event.state == "saved":
+            run.counts.checkpoints += 1
             if found is not None:
                 run.checkpoints.remove(found)
             evidence = {name: value for name in EVIDENCE if (value := run.value(name)) is not None}

@@ -206,10 +206,12 @@ class Reader:
 def deciding(node: Node, reader: Reader) -> tuple[Node, float, float] | None:
     """The comparison that a person should be shown: its left side, its value, and the threshold.
 
-    The first comparison that holds now, in reading order; the first one at all when none does. None for conditions
-    without a comparison, such as `nonfinite(*)`.
+    The first comparison that holds now, in reading order; the first one at all when none does. One of the run's
+    configuration alone (`config.beta > 0`) only when there is no other. None for conditions without a comparison, such
+    as `nonfinite(*)`.
     """
-    comparisons = list(_comparisons(node))
+    comparisons = _comparisons(node)
+    comparisons = [one for one in comparisons if not (_is_literal(one.left) and _is_literal(one.right))] or comparisons
     if not comparisons:
         return None
     chosen = next((found for found in comparisons if reader.truth(found)), comparisons[0])

@@ -44,7 +44,10 @@ class SavedCheckpoint(msgspec.Struct):
 
 
 class Counts(msgspec.Struct):
-    """What came that did not simply count. `metrics_refused`: keys over the limit of metrics per run."""
+    """What came that did not simply count. `metrics_refused`: keys over the limit of metrics per run.
+
+    `checkpoints`: those that were saved, whether they are still known or not.
+    """
 
     events: int = 0
     steps: int = 0
@@ -52,6 +55,7 @@ class Counts(msgspec.Struct):
     repeated: int = 0
     skipped: int = 0
     metrics_refused: int = 0
+    checkpoints: int = 0
 
 
 @dataclass(slots=True, eq=False)

@@ -49,6 +49,9 @@ SLOPES = (4.0, 0.5, 0.1, 0.02)
 CLOSE = 1e-6
 """A bound is found this closely, beside the distance from where the metric is now."""
 
+MOST_HALVINGS = 64
+"""Of the stretch that a bound is in; by then it is as narrow as numbers are."""
+
 Aim = Literal["fire", "rise", "resolve"]
 
 Want = Literal["above", "at least", "below", "at most", "rising", "falling", "not a number", "not logged"]
@@ -75,7 +78,7 @@ class Change:
         unit = self.unit if self.unit == "%" else f" {self.unit}" if self.unit else ""
         if self.want in ("rising", "falling"):
             return f"{self.metric} {self.want} by at least {abs(self.bound):.6g}{unit} a value"
-        return f"{self.metric} {self.want} {self.bound:.6g}{unit}"
+        return f"{self.metric} {self.want} {_exact(self.bound)}{unit}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,13 +355,16 @@ class _Search:
         def does(x: float) -> bool:
             return self.trial.until(goal, {**base, key: x}, rows) is not None
 
-        start = no
+        start, far = no, yes
         # Doubling first: the bound is mostly near, and the far end a thousand times as far away.
         stride = abs(yes - no)
         while stride > CLOSE and does(no + math.copysign(stride / 8.0, yes - no)):
             stride /= 8.0
             yes = no + math.copysign(stride, yes - no)
-        while abs(yes - no) > CLOSE * max(abs(yes - start), abs(yes) * 1e-3):
+        for _ in range(MOST_HALVINGS):
+            # One of the two ends is where the metric is now; the other may be a thousand times as far away.
+            if abs(yes - no) <= CLOSE * max(min(abs(yes - start), abs(yes - far)), abs(yes) * 1e-3):
+                break
             middle = (yes + no) / 2.0
             if middle in (yes, no):
                 break
@@ -372,12 +378,21 @@ class _Search:
         if plain is not None:
             if does(plain):
                 return Change(metric.name, key, "at least" if up else "at most", plain, plain, unit)
-            return Change(metric.name, key, "above" if up else "below", plain, yes, unit)
+            # Every value beyond what is told must do. Within a billionth a sum may still be rounded to the other side.
+            beyond = plain + math.copysign(max(abs(plain) * 1e-9, 1e-12), yes - plain)
+            if does(beyond):
+                return Change(metric.name, key, "above" if up else "below", plain, yes, unit)
         for digits in range(3, 17):
             rounded = _away(yes, digits, up=up)
             if does(rounded):
                 return Change(metric.name, key, "at least" if up else "at most", rounded, rounded, unit)
         return Change(metric.name, key, "at least" if up else "at most", yes, yes, unit)
+
+
+def _exact(x: float) -> str:
+    """Six digits, or all of them where a rounded number would lie on the other side of the bound."""
+    text = f"{x:.6g}"
+    return text if float(text) == x else repr(x)
 
 
 def _short(no: float, yes: float) -> Iterator[float]:

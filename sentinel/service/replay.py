@@ -46,11 +46,17 @@ class Seen:
 
 @dataclass(slots=True)
 class Summary:
-    """What a replay read and found. `steps`: how many rows. `not_evaluable`: run → rule → what the rule misses."""
+    """What a replay read and found. `steps`: how many rows. `not_evaluable`: run → rule → what the rule misses.
+
+    `late`: rows of a step before the newest, too near to it for a run that went back. `repeated`: rows that gave
+    nothing new for the newest step, and events that a publisher sent twice. Neither was judged.
+    """
 
     files: int = 0
     steps: int = 0
     events: int = 0
+    late: int = 0
+    repeated: int = 0
     transitions: int = 0
     fired: Counter[str] = field(default_factory=Counter)
     rejected: list[str] = field(default_factory=list)
@@ -92,6 +98,8 @@ def replay(
                 summary.runs[transition.run].fired[transition.alert, transition.severity] += 1
             yield Found(transition, advise_on(engine.runs[transition.run], transition))
     for run in engine.runs.values():
+        summary.late += run.counts.late
+        summary.repeated += run.counts.repeated
         summary.frameworks[run.id] = run.framework
         summary.not_evaluable[run.id] = {
             missing.rule: list(missing.missing) for missing in engine.not_evaluable(run.id)

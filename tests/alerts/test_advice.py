@@ -201,3 +201,19 @@ def test_after_a_rewind_only_checkpoints_of_the_surviving_branch_count() -> None
     assert told is not None and told.rollback is not None
     assert told.attempt == 2
     assert told.rollback.step == 10
+
+
+@pytest.mark.parametrize(("saved_at", "words"), [((), "told of no checkpoint"), ((30,), "this attempt began at")])
+def test_a_later_attempt_without_a_checkpoint_says_whether_there_ever_was_one(
+    saved_at: tuple[int, ...], words: str
+) -> None:
+    watched = Watched()
+    told = watched.feed(
+        *(step(number) for number in range(1, 31)),
+        *map(checkpoint, saved_at),
+        *(step(number) for number in range(11, 26)),
+        step(26, kl=0.9),
+    )
+    assert told is not None and told.rollback is not None
+    assert (told.attempt, told.rollback.step) == (2, None)
+    assert words in told.rollback.reason

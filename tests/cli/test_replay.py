@@ -210,7 +210,7 @@ def test_a_framework_that_is_named_stands_over_what_the_recording_says(tmp_path:
     ("arguments", "words"),
     [
         (["none.jsonl"], "there is no file none.jsonl"),
-        (["."], "there is no file"),
+        (["."], ". is a directory: name the files in it, for example ./*.jsonl"),
         ([], "Missing argument"),
         (["{file}", "--framework", "trll"], "no framework 'trll' is known; there are: "),
         (["{file}", "--rules", "nowhere.yaml"], "no such file: nowhere.yaml"),
@@ -273,3 +273,47 @@ def test_a_reference_that_is_not_there_exits_2(tmp_path: Path, rules: Path) -> N
     result = replay(recording(tmp_path / "run.jsonl", [0.1]), "--rules", rules, "--reference", tmp_path / "no.jsonl")
     assert result.exit_code == 2
     assert "there is no reference file" in result.output
+
+
+@pytest.mark.parametrize("text", ["", "\n\n"])
+def test_a_recording_without_any_event_exits_2(tmp_path: Path, rules: Path, text: str) -> None:
+    file = tmp_path / "empty.jsonl"
+    file.write_text(text)
+    result = replay(file, "--rules", rules)
+    assert result.exit_code == 2
+    assert result.stderr.endswith("empty.jsonl holds no event\n")
+
+
+def test_each_command_that_reads_a_recording_says_that_a_path_is_a_directory(tmp_path: Path) -> None:
+    for command in (
+        ["replay", str(tmp_path)],
+        ["explain", "--from", str(tmp_path)],
+        ["metrics", "--from", str(tmp_path)],
+    ):
+        result = CliRunner().invoke(main, command)
+        assert (result.exit_code, "is a directory: name the files in it" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize(("back", "late"), [(1, 1), (2, 2), (4, 4), (5, 0)])
+def test_rows_that_go_back_too_little_to_be_a_new_attempt_are_counted(
+    tmp_path: Path, rules: Path, back: int, late: int
+) -> None:
+    rows = [*range(1, 21), *range(20 - back, 26)]
+    file = tmp_path / "r.jsonl"
+    file.write_text("".join(json.dumps({"step": step, "kl": 0.01}) + "\n" for step in rows))
+    _, summary = as_json(replay(file, "--rules", rules, "--output", "json"))
+    # The first 20 comes a second time.
+    assert (summary["late"], summary["repeated"]) == (late, int(late > 0))
+    text = replay(file, "--rules", rules).stdout
+    assert ("of a step up to 4 before the newest" in text, "that repeated what was there" in text) == (late > 0,) * 2
+
+
+@pytest.mark.parametrize("back", [1, 4])
+def test_a_trainer_that_says_it_began_again_goes_back_by_any_step(tmp_path: Path, rules: Path, back: int) -> None:
+    rows = [{"type": "step", "run": "r", "step": step, "metrics": {"kl": 0.01}} for step in range(1, 21)]
+    again = [{"type": "step", "run": "r", "step": step, "metrics": {"kl": 0.9}} for step in range(21 - back, 23)]
+    file = tmp_path / "r.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in [*rows, {"type": "run_started", "run": "r"}, *again]))
+    transitions, summary = as_json(replay(file, "--rules", rules, "--output", "json"))
+    assert (summary["late"], summary["repeated"]) == (0, 0)
+    assert transitions[0]["attempt"] == 2

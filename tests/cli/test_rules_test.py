@@ -186,3 +186,25 @@ def conforms(element: ElementTree.Element) -> list[str]:
     for child in element:
         wrong += [f"{child.tag} in {element.tag}"] if child.tag not in inside else conforms(child)
     return wrong
+
+
+@pytest.mark.parametrize(
+    "tests",
+    [
+        pytest.param(f"rules: [nosuch.yaml]\n{TESTS}", id="rules that are not there"),
+        pytest.param("tests: [", id="no YAML"),
+        pytest.param("testz: []", id="no test file"),
+        pytest.param("", id="empty"),
+    ],
+)
+@pytest.mark.parametrize("output", ["text", "json", "junit"])
+def test_what_cannot_be_read_is_an_error_and_exits_2(folder: Path, tests: str, output: str) -> None:
+    Path("my.test.yaml").write_text(tests)
+    result = sentinel("my.yaml", "--output", output)
+    assert result.exit_code == 2
+    assert "cannot be read" in result.stdout
+
+
+def test_rules_that_are_wrong_exit_1(folder: Path) -> None:
+    Path("my.yaml").write_text("rules: [{alert: a}]")
+    assert sentinel("my.yaml").exit_code == 1

@@ -132,3 +132,18 @@ def test_the_usual_step_time_is_unknown_without_times_and_at_an_attempts_start()
     assert told(play(engine, *(at(step, step * 1.0, kl_ref=1.0) for step in range(4)))) == [("firing", "warning", 3)]
     said = play(engine, *(at(step, 100.0 + step, kl_ref=1.0) for step in range(3)))
     assert told(said) == [("superseded", "warning", 3)]
+
+
+@pytest.mark.parametrize("condition", ["config.beta > 0 and kl.ref > 10 * config.beta", "step > 1 and kl.ref > 1"])
+def test_the_comparison_that_is_told_is_about_a_metric(condition):
+    engine = Engine(rules(rule(warning=condition)))
+    said = play(engine, RunStarted(run="r", config={"beta": 0.1}), at(1, kl_ref=0.1), at(2, kl_ref=3.0))
+    assert [(each.metric, each.value, each.threshold) for each in said if each.state == "firing"] == [
+        ("kl.ref", 3.0, 1.0)
+    ]
+
+
+def test_a_comparison_of_the_configuration_is_told_when_there_is_no_other():
+    engine = Engine(rules(rule(warning="nonfinite(kl.ref) or config.beta > 1")))
+    said = play(engine, RunStarted(run="r", config={"beta": 2.0}), at(1, kl_ref=0.1))
+    assert [(each.metric, each.value) for each in said if each.state == "firing"] == [("config.beta", 2.0)]

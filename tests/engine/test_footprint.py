@@ -81,4 +81,4 @@ def test_the_shipped_packs_are_far_from_the_limit(pack):
 def test_a_million_steps_are_refused_at_once():
     text = "rules: [{alert: a, symptom: kl-high, warning: 'mean(kl.ref, 1000000 steps) > 1'}]"
     (problem,) = read_rules([("x", text)]).problems
-    assert problem.message == "a window of over 100,000 values"
+    assert problem.message == "a window of 1,000,000 steps"
