@@ -70,6 +70,20 @@ async def test_everything_is_written_in_order():
     assert stream.getvalue() == EXPECTED + "  ↳ grpo-7b step 173: worse\n"
 
 
+async def test_an_edit_is_brief_unless_a_person_must_look_again():
+    stream = io.StringIO()
+    console = ConsoleNotifier(stream)
+    mild = notification(severity="warning", episodes=(episode(severity="warning"),), rollback=None)
+    reference = await console.post(mild, "id")
+    written = []
+    for changed in (mild, notification(), notification(), notification(state="closed")):
+        stream.seek(0)
+        stream.truncate()
+        await console.edit(reference, changed)
+        written.append("Do:" in stream.getvalue() or "Cost:" in stream.getvalue())
+    assert written == [False, True, False, False]
+
+
 async def test_a_terminal_without_utf8_gets_question_marks():
     raw = io.BytesIO()
     console = ConsoleNotifier(io.TextIOWrapper(raw, encoding="ascii"))
