@@ -63,8 +63,8 @@ def _derived(
 
 def names_wanted(rules: RuleSet) -> frozenset[str]:
     """The metrics that rules call by one canonical name. `*` stands for what is logged."""
-    variants = [variant for rule in rules for variant in (rule, *(override.rule for override in rule.overrides))]
-    expressions = (expression for variant in variants if variant is not None for expression in variant.expressions())
+    variants = (variant for rule in rules for variant in rule.variants)
+    expressions = (expression for variant in variants for expression in variant.expressions())
     metrics = (metric for expression in expressions for metric in metrics_of(expression))
     return frozenset(metric.name for metric in metrics if not metric.raw and not metric.wild)
 

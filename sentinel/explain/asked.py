@@ -12,8 +12,7 @@ def asked_rules(rule: Rule, rules: RuleSet) -> list[Rule]:
     pending = [rule]
     while pending:
         one = pending.pop()
-        variants = [one, *(override.rule for override in one.overrides if override.rule is not None)]
-        for alert in (alert for variant in variants for root in variant.expressions() for alert in alerts_of(root)):
+        for alert in (alert for variant in one.variants for root in variant.expressions() for alert in alerts_of(root)):
             other = rules.named(alert.name)
             if other is not None and other.name not in found:
                 found[other.name] = other

@@ -77,9 +77,8 @@ def state_problems(rules: RuleSet, limit: float = MAX_STATE) -> list[Problem]:
 
 
 def _costliest(rule: Rule) -> tuple[Rule, int]:
-    variants = [rule, *(override.rule for override in rule.overrides if override.rule is not None)]
-    size, at = max((footprint([variant]), -at) for at, variant in enumerate(variants))
-    return variants[-at], size
+    size, at = max((footprint([variant]), -at) for at, variant in enumerate(rule.variants))
+    return rule.variants[-at], size
 
 
 def _keeping(node: Node) -> Iterator[Node]:

@@ -60,6 +60,11 @@ class Rule:
         return next((override.rule for override in self.overrides if carries(facts, override.where)), self)
 
     @property
+    def variants(self) -> tuple[Rule, ...]:
+        """The rule itself, and what its overrides make of it."""
+        return (self, *(override.rule for override in self.overrides if override.rule is not None))
+
+    @property
     def fingerprint(self) -> str:
         """What its state depends on: an edited sentence keeps it, an edited condition does not."""
         text = "\n".join(

@@ -76,10 +76,8 @@ def is_known(key: str, dictionary: Dictionary) -> bool:
 
 
 def _metrics(rule: Rule) -> Iterator[Metric]:
-    yield from rule.metrics()
-    for override in rule.overrides:
-        if override.rule is not None:
-            yield from override.rule.metrics()
+    for variant in rule.variants:
+        yield from variant.metrics()
 
 
 def not_tested(file: Timelines, index: int, played: Performance) -> Iterator[Problem]:
