@@ -742,7 +742,8 @@ class Engine:
         """Once per run, when it has shown what it logs: a rule that can say nothing must not pass for a quiet one."""
         missing = {found.rule: ", ".join(found.missing) for found in self.not_evaluable(run.id)}
         if missing:
-            self.notices.append(Notice("rules.found_not_evaluable", run.id, {"needs": missing}))
+            # That a run sends no GPU metrics is no trouble.
+            self.notices.append(Notice("rules.found_not_evaluable", run.id, {"needs": missing}, "info"))
 
     def _rewind(self, run: RunState, step: int) -> None:
         """The attempt's first step: what was learned and saved before it stays, the rest was another branch."""

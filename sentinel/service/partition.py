@@ -313,8 +313,7 @@ class Partition:
             self._figures.notices.labels(kind=notice.kind).inc()
             held = self._throttle.admit(f"{notice.kind} {notice.run}", self._clock.now())
             if held is not None:
-                # That a run sends no GPU metrics is worth knowing, and no trouble.
-                tell = log.info if notice.kind == "rules.found_not_evaluable" else log.warning
+                tell = log.info if notice.level == "info" else log.warning
                 tell(notice.kind, run=notice.run, held_back=held, **notice.facts)
 
     @property
