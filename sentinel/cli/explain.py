@@ -13,6 +13,7 @@ from rich.text import Text
 
 from sentinel import wire
 from sentinel.cli.numbers import Count
+from sentinel.cli.options import reference_option
 from sentinel.cli.outline import Branch, Page
 from sentinel.cli.output import clean, counted, print_json
 from sentinel.cli.paths import missing_file
@@ -56,14 +57,7 @@ AIMS = {"fire": "to fire", "rise": "to rise", "resolve": "to resolve"}
     metavar="PATH",
     help="Rule file, folder or pack. Default: those of the daemon's settings.",
 )
-@click.option(
-    "--reference",
-    "reference_paths",
-    multiple=True,
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="A recorded run for reference(x). Default: those of the daemon's settings.",
-)
+@reference_option("A recorded run for reference(x). Default: those of the daemon's settings.")
 @click.option("--config", type=click.Path(path_type=Path), help="The daemon's configuration: its rules and its Redis.")
 @click.option("--url", help="Of Redis. Default: that of --config, SENTINEL_REDIS_URL or SENTINEL_URL, else embedded.")
 @click.option("--labels", multiple=True, metavar="NAME=VALUE", help="Of a rule with several alerts: this one.")

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from sentinel.cli.options import reference_option
 from sentinel.cli.output import JSON_VERSION, clean, counted, print_json
 from sentinel.cli.paths import missing_file
 from sentinel.cli.width import paragraph, table
@@ -40,13 +41,8 @@ MAX_HINTS = 50
 @click.option(
     "--framework", help="With --from: whose keys they are (trl, verl...). Default: what the run says, or a guess."
 )
-@click.option(
-    "--reference",
-    "reference_paths",
-    multiple=True,
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="With --from or --run: a recorded run for reference(x). Default: for a live run those of the settings.",
+@reference_option(
+    "With --from or --run: a recorded run for reference(x). Default: for a live run those of the settings."
 )
 @click.option("--config", type=click.Path(path_type=Path), help="With --run: the daemon's configuration.")
 @click.option("--url", help="With --run: of Redis. Default: as `sentinel explain`.")

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from sentinel.cli.options import reference_option
 from sentinel.cli.output import clean, counted
 from sentinel.cli.paths import missing_file
 from sentinel.cli.progress import progress
@@ -39,14 +40,7 @@ REDIRECTED = 110
     "--rules", "rule_paths", multiple=True, metavar="PATH", help="Rule file, folder or pack. Default: grpo, ppo, infra."
 )
 @click.option("--framework", help="Whose keys the rows hold (trl, verl...). Default: guessed.")
-@click.option(
-    "--reference",
-    "reference_paths",
-    multiple=True,
-    metavar="FILE",
-    type=click.Path(path_type=Path),
-    help="A recorded run for reference(x) to compare with; its name is the file's stem.",
-)
+@reference_option("A recorded run for reference(x) to compare with; its name is the file's stem.")
 @click.option("--output", type=click.Choice(["text", "json"]), default="text", show_default=True)
 @click.option("--pending/--no-pending", default=False, help="Show alerts that have begun but not fired, too.")
 @click.option("--summary", "brief", is_flag=True, help="Only what fired in all, by rule and by run.")

@@ -280,12 +280,17 @@ def _window(plan: Plan, spec: SeriesSpec, node: Node, extent: Extent, *, reach: 
     return plan.windows[key]
 
 
+def higher_is_better(argument: Node, dictionary: Dictionary) -> bool:
+    """Which way is better for the first metric of an expression; up where there is none."""
+    metrics = metrics_of(argument)
+    return dictionary.higher_is_better(metrics[0].name.split("{")[0]) if metrics else True
+
+
 def _running(plan: Plan, call: Call, function: type[RunningFunction], dictionary: Dictionary) -> None:
     key = running_key(call)
     if key in plan.running:
         return
-    metrics = metrics_of(call.argument)
-    higher = dictionary.higher_is_better(metrics[0].name.split("{")[0]) if metrics else True
+    higher = higher_is_better(call.argument, dictionary)
     samples = None if call.window is None else int(call.window.size)
     plan.running[key] = RunningSpec(key, function, call.argument, higher, samples, call.owner)
     plan.order.append(key)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from sentinel.engine.plan import higher_is_better
 from sentinel.metrics import Dictionary
 from sentinel.rules.expression.nodes import (
     Alert,
@@ -214,8 +215,7 @@ class Words:
         return say(self._inner(call.argument), call)
 
     def _best(self, x: str, call: Call) -> str:
-        metrics = metrics_of(call.argument)
-        higher = self.dictionary.higher_is_better(metrics[0].name.partition("{")[0]) if metrics else True
+        higher = higher_is_better(call.argument, self.dictionary)
         if call.function == "worst":
             higher = not higher
         return f"the {call.function} so far (the {'highest' if higher else 'lowest'}) of {x}"
