@@ -13,7 +13,7 @@ That an attempt was not taken says nothing of an earlier one that is still in do
 
 A crash anywhere leaves either a state from before the intent (the send never began) or one with the intent set
 (the send is in doubt). `next_action` then gives the same action with the same `message_id`, so a receiver that
-deduplicates shows it once and any other at most twice.
+drops repeats shows it once and any other at most twice.
 
 The state may change while a post is in doubt. Whether the receiver then holds the older words or the newer cannot be
 known, so neither digest is reported as told, and an edit follows.
@@ -124,7 +124,7 @@ def refuse(told: Told) -> Told:
 def forget_message(told: Told) -> Told:
     """What to record when the message is gone: nothing was told, and the next post must not have the old one's id.
 
-    A receiver that deduplicates would answer the old id with the lost message for ever. It counts as a failure until
+    A receiver that drops repeats would answer the old id with the lost message for ever. It counts as a failure until
     an edit or a line reaches the new message, so that a receiver that loses each one is noticed.
     """
     return Told(intent=f"post:{told.reference}", failures=told.failures + 1)

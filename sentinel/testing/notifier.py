@@ -32,17 +32,17 @@ class Call:
 
 
 class RecordingNotifier:
-    """Notifier in memory. `deduplicates`: a message id that was seen before changes nothing, as with Slack.
+    """Notifier in memory. `drops_repeats`: a message id that was seen before changes nothing, as with Slack.
 
     `messages` in order; `calls` is every request; `fail_next` makes the next requests raise.
     """
 
-    def __init__(self, name: str = "recording", *, deduplicates: bool = True) -> None:
+    def __init__(self, name: str = "recording", *, drops_repeats: bool = True) -> None:
         self.name = name
         self.messages: list[RecordedMessage] = []
         self.calls: list[Call] = []
         self.closed = False
-        self._deduplicates = deduplicates
+        self._drops_repeats = drops_repeats
         self._failures: deque[tuple[DeliveryError, bool]] = deque()
         self._seen: dict[str, str] = {}
 
@@ -57,10 +57,10 @@ class RecordingNotifier:
     async def post(self, notification: Notification, message_id: str) -> str:
         self.calls.append(Call("post", notification.incident, message_id, notification.headline))
         failure = self._before()
-        reference = self._seen.get(message_id) if self._deduplicates else None
+        reference = self._seen.get(message_id) if self._drops_repeats else None
         if reference is None:
             reference = f"m{len(self._seen) + 1}"
-            key = message_id if self._deduplicates else f"{message_id}#{len(self._seen)}"
+            key = message_id if self._drops_repeats else f"{message_id}#{len(self._seen)}"
             self._seen[key] = reference
             self.messages.append(RecordedMessage(reference, notification, message_id))
         self._after(failure)
@@ -78,7 +78,7 @@ class RecordingNotifier:
         self.calls.append(Call("line", notification.incident, message_id, line.text))
         failure = self._before()
         message = self._message(reference)
-        if not (self._deduplicates and message_id in self._seen):
+        if not (self._drops_repeats and message_id in self._seen):
             self._seen[message_id] = reference
             message.lines.append(line)
         self._after(failure)

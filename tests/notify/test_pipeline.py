@@ -337,11 +337,11 @@ async def test_an_idle_worker_reads_nothing_until_it_is_woken(receiver, outbox):
     await task
 
 
-@pytest.mark.parametrize("deduplicates", [True, False])
+@pytest.mark.parametrize("drops_repeats", [True, False])
 @pytest.mark.parametrize("kill_at", range(10))
-async def test_killed_at_any_await_and_restarted_the_receiver_shows_the_same(outbox, kill_at, deduplicates):
+async def test_killed_at_any_await_and_restarted_the_receiver_shows_the_same(outbox, kill_at, drops_repeats):
     """Each await of outbox and receiver is a place to die. Without deduplication at most one send repeats."""
-    receiver = RecordingNotifier(deduplicates=deduplicates)
+    receiver = RecordingNotifier(drops_repeats=drops_repeats)
     left = [kill_at]
 
     def dying(call):
@@ -372,7 +372,7 @@ async def test_killed_at_any_await_and_restarted_the_receiver_shows_the_same(out
             continue
     assert outbox.rows == {}
     told = [(message.notification.state, message.lines) for message in receiver.messages]
-    if deduplicates:
+    if drops_repeats:
         assert told == [("closed", [WORSE])]
     else:
         assert len(receiver.calls) <= 3

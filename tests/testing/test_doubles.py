@@ -71,7 +71,7 @@ async def test_the_recording_notifier_fails_as_told():
 
 
 async def test_a_receiver_that_does_not_deduplicate_shows_repeats():
-    receiver = RecordingNotifier(deduplicates=False)
+    receiver = RecordingNotifier(drops_repeats=False)
     assert await receiver.post(notification(), "a") != await receiver.post(notification(), "a")
     assert len(receiver.messages) == 2
 
