@@ -20,6 +20,33 @@ LineKind = Literal["opened", "worse", "joined", "eased", "closed", "ended"]
 """`closed`: everything has recovered. `ended`: it is over without recovery."""
 
 
+class Chart(msgspec.Struct, frozen=True):
+    """One metric over the steps around the trouble: at most 20 `points` of (step, value), in rising steps.
+
+    Only finite values; a step without one has no point.
+    """
+
+    metric: str
+    unit: str
+    points: tuple[tuple[int, float], ...]
+    threshold: float | None = None
+    onset_step: int | None = None
+
+
+class Companion(msgspec.Struct, frozen=True):
+    """A metric that moved together with the trouble: its usual value before the onset, and its newest.
+
+    `spread`: the usual distance between its values before the onset (median absolute difference), which says whether
+    the change is one.
+    """
+
+    metric: str
+    unit: str
+    before: float
+    now: float
+    spread: float = 0.0
+
+
 class RefusedCheckpoint(msgspec.Struct, frozen=True):
     """A newer checkpoint that was not recommended, and why: one sentence."""
 
@@ -92,6 +119,8 @@ class Notification(msgspec.Struct, frozen=True):
 
     `started_step`/`started_time`: the earliest onset. `seconds_since_onset` and `steps_since_onset` are what the
     trouble has cost so far, at the last transition. `episodes` holds ended ones too, after the open ones.
+
+    `chart`: the leading alert's metric. `beside`: the most telling of the other metrics, best first.
     """
 
     incident: str
@@ -110,6 +139,8 @@ class Notification(msgspec.Struct, frozen=True):
     rollback: Rollback | None = None
     labels: dict[str, str] = {}
     framework: str | None = None
+    chart: Chart | None = None
+    beside: tuple[Companion, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -134,6 +165,8 @@ def from_wire(raw: bytes) -> Notification:
 __all__ = [
     "SEVERITIES",
     "AlertState",
+    "Chart",
+    "Companion",
     "EpisodeView",
     "HistoryLine",
     "LineKind",
