@@ -308,6 +308,34 @@ async def test_broken_rules_leave_the_old_ones_in_force_and_are_said(
         assert await daemon.stop() == 0
 
 
+async def test_the_same_file_a_changed_sentence_and_a_restart_send_nothing(
+    valkey: redis.Redis, valkey_url: str, tmp_path: Path, rules: Path, slack: FakeSlack
+) -> None:
+    async with DaemonProcess(valkey_url, slack, tmp_path / "log", SENTINEL_RULES=str(rules)) as daemon:
+        trouble(valkey)
+        await until(lambda: slack.channel("rl-alerts"))
+        await settled(valkey_url, valkey)
+        sent = len(slack.requests)
+        daemon.send(signal.SIGHUP)
+        await daemon.wait_for("rules.reloaded")
+        rules.write_text(rules.read_text().replace("KL is", "The KL is"))
+        await daemon.wait_for("rules.reloaded", 2)
+        add(valkey, "r", 4, kl=0.95)
+        await settled(valkey_url, valkey)
+        assert await daemon.stop() == 0
+        await daemon.start()
+        add(valkey, "r", 5, kl=0.95)
+        await settled(valkey_url, valkey)
+        await daemon.kill()
+        await daemon.start()
+        add(valkey, "r", 6, kl=0.95)
+        await settled(valkey_url, valkey)
+        assert await daemon.stop() == 0
+    assert [request.method for request in slack.requests[sent:]] == []
+    (message,) = slack.channel("rl-alerts")
+    assert "KL is 0.9" in message.text
+
+
 async def test_an_alert_whose_rule_changes_while_it_is_down_ends_as_removed(
     valkey: redis.Redis, valkey_url: str, tmp_path: Path, rules: Path, slack: FakeSlack
 ) -> None:
