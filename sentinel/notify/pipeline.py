@@ -1,6 +1,6 @@
 """Delivery: one worker for each receiver reconciles what should be told with what was.
 
-For each row of the outbox, oldest incident first: decide (`action.py`) → record the intent → send → record the
+For each row of the outbox, posts of critical incidents first, then other posts, then edits and lines: decide (`action.py`) → record the intent → send → record the
 confirmation. Each receiver has a worker of its own, so one that is stuck delays neither another nor evaluation.
 A receiver that asks for patience holds its own line: nothing overtakes, and while it waits the state of what waits
 is read anew, so that the latest is told once instead of each step on the way.
@@ -32,6 +32,7 @@ from sentinel.notify.action import (
 from sentinel.notify.bucket import TokenBucket
 from sentinel.notify.retry import Backoff
 from sentinel.ports import Clock, Notifier, Outbox, OutboxRow, Told
+from sentinel.severity import SEVERITIES
 
 PARKED_SECONDS = 10 * 60.0
 
@@ -87,6 +88,7 @@ class Sender:
         self._backoff = backoff or Backoff()
         self._outage = Backoff(0.1, 5.0)
         self._parked: dict[str, _Parked] = {}
+        self._turns: dict[str, int] = {}
         self._woken = asyncio.Event()
         self._stopping = asyncio.Event()
         self._log = log.bind(receiver=notifier.name)
@@ -129,7 +131,8 @@ class Sender:
             rows = [row for row in await self._outbox.unsettled() if row.receiver == self.name]
             keys = {row.key for row in rows}
             self._parked = {key: parked for key, parked in self._parked.items() if key in keys}
-            for row in rows:
+            self._turns = {key: turn for key, turn in self._turns.items() if key in keys}
+            for row in sorted(rows, key=self._urgency):
                 if self._stopping.is_set():
                     return True
                 parked = self._parked.get(row.key)
@@ -146,12 +149,22 @@ class Sender:
         self._outage.reset()
         return True
 
+    def _urgency(self, row: OutboxRow) -> tuple[int, int]:
+        """Sorts what waits; the outbox's order, oldest first, decides between equals.
+
+        An incident is posted once, so posts cannot starve edits for ever; among edits and lines the incident that was
+        served longest ago is next, so that one that keeps changing cannot starve the others.
+        """
+        if row.told.reference is None:
+            return -1 - SEVERITIES.index(row.notification.severity), 0
+        return 0, self._turns.get(row.key, 0)
+
     async def _deliver(self, row: OutboxRow) -> bool:
         """Tell all of one row. False: a wait came between, so the row may be out of date."""
         action = next_action(row)
         if action is None:
             await self._outbox.settle(row.key, replace(row.told, intent=None))
-        while action is not None:
+        if action is not None:
             if self._stopping.is_set():
                 return False
             if self._bucket is not None and (wait := self._bucket.take(self._clock.now())) > 0:
@@ -160,8 +173,9 @@ class Sender:
             told = await self._attempt(row, action)
             if told is None:
                 return row.key in self._parked
-            row = replace(row, told=told)
-            action = next_action(row)
+            self._turns[row.key] = self.sent
+            # One message a turn: what is left of this incident must not go before a new one's post.
+            return next_action(replace(row, told=told)) is None
         return True
 
     async def _attempt(self, row: OutboxRow, action: Action) -> Told | None:

@@ -259,6 +259,19 @@ async def test_messages_go_at_the_rate_of_the_bucket(receiver, outbox, clock):
     assert clock.now() - start == pytest.approx(7.0)
 
 
+async def test_of_a_hundred_waiting_incidents_the_oldest_critical_leaves_first(receiver, outbox, clock):
+    severities = ["info", "warning", "critical"]
+    for index in range(100):
+        outbox.want(notification(incident=f"{index:03}", severity=severities[index % 3], history=(OPENED, WORSE)))
+    await sender(receiver, outbox, clock, rate=1.0, burst=1).drain()
+    posted = [message.notification for message in receiver.messages]
+    expected = sorted(posted, key=lambda each: (-severities.index(each.severity), each.incident))
+    assert len(posted) == 100
+    assert posted == expected
+    assert kinds(receiver) == ["post"] * 100 + ["line"] * 100
+    assert all(message.lines == [WORSE] for message in receiver.messages)
+
+
 async def test_without_a_rate_nothing_waits(receiver, outbox, clock):
     for index in range(12):
         outbox.want(notification(incident=f"i{index}"))
