@@ -290,7 +290,7 @@ class Sender:
 class Pipeline:
     """The senders of all receivers.
 
-    `senders` by receiver name; `run` returns after `stop`, or raises what a sender raised that is not about delivery.
+    `bursts`: receiver name → its own `burst`. `senders` by receiver name; `run` returns after `stop`, or raises what a sender raised that is not about delivery.
     """
 
     def __init__(
@@ -302,12 +302,14 @@ class Pipeline:
         sleep: Sleep = asyncio.sleep,
         rate: float | None = 1.0,
         burst: int = 5,
+        bursts: Mapping[str, int] | None = None,
     ) -> None:
         self.senders: dict[str, Sender] = {}
         for notifier in notifiers:
             if notifier.name in self.senders:
                 raise ValueError(f"two receivers are named {notifier.name!r}")
-            self.senders[notifier.name] = Sender(notifier, outbox, clock=clock, sleep=sleep, rate=rate, burst=burst)
+            most = (bursts or {}).get(notifier.name, burst)
+            self.senders[notifier.name] = Sender(notifier, outbox, clock=clock, sleep=sleep, rate=rate, burst=most)
 
     def wake(self) -> None:
         """There may be something new to tell."""

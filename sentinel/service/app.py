@@ -110,7 +110,8 @@ class Daemon:
         store = RedisStore(writing, PARTITION)
         # 3. Who is told.
         notifiers = self._notifiers()
-        self.pipeline = Pipeline(notifiers, store, clock=self.steady)
+        # Slack takes one message a second in a channel.
+        self.pipeline = Pipeline(notifiers, store, clock=self.steady, bursts={"slack": 1})
         stack.push_async_callback(self.pipeline.close)
         # 4. The state, as it was left.
         self.partition = Partition(

@@ -392,6 +392,16 @@ async def test_killed_at_any_await_and_restarted_the_receiver_shows_the_same(out
         assert told[-1][1][-1] == WORSE
 
 
+async def test_a_receiver_may_have_a_burst_of_its_own(outbox, clock):
+    receiver = RecordingNotifier("slack")
+    for index in range(4):
+        outbox.want(notification(incident=f"i{index}"), "slack")
+    start = clock.now()
+    await Pipeline([receiver], outbox, clock=clock, sleep=clock.sleep, bursts={"slack": 1}).drain()
+    assert len(receiver.messages) == 4
+    assert clock.now() - start == pytest.approx(3.0)
+
+
 async def test_two_receivers_of_one_name_are_refused(outbox, clock):
     with pytest.raises(ValueError, match="recording"):
         Pipeline([RecordingNotifier(), RecordingNotifier()], outbox, clock=clock)
