@@ -1,8 +1,9 @@
 """Delivery: one worker for each receiver reconciles what should be told with what was.
 
-For each row of the outbox, posts of critical incidents first, then other posts, then edits and lines: decide (`action.py`) → record the intent → send → record the
+For each row of the outbox, posts of critical incidents first, then other posts, then edits and lines:
+decide (`action.py`) → record the intent → send → record the
 confirmation. Each receiver has a worker of its own, so one that is stuck delays neither another nor evaluation.
-A receiver that asks for patience holds its own line: nothing overtakes, and while it waits the state of what waits
+A receiver that asks for patience holds its own line: nothing is sent meanwhile, and while it waits the state of what waits
 is read anew, so that the latest is told once instead of each step on the way.
 """
 
@@ -290,7 +291,8 @@ class Sender:
 class Pipeline:
     """The senders of all receivers.
 
-    `bursts`: receiver name → its own `burst`. `senders` by receiver name; `run` returns after `stop`, or raises what a sender raised that is not about delivery.
+    `bursts`: receiver name → its own `burst`.
+    `senders` by receiver name; `run` returns after `stop`, or raises what a sender raised that is not about delivery.
     """
 
     def __init__(
