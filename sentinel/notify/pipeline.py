@@ -3,7 +3,7 @@
 For each row of the outbox, posts of critical incidents first, then other posts, then edits and lines:
 decide (`action.py`) → record the intent → send → record the
 confirmation. Each receiver has a worker of its own, so one that is stuck delays neither another nor evaluation.
-A receiver that asks for patience holds its own line: nothing is sent meanwhile, and while it waits the state of what waits
+A receiver that asks for patience holds its own line: nothing is sent meanwhile, and the state of what waits
 is read anew, so that the latest is told once instead of each step on the way.
 """
 
