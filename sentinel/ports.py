@@ -6,7 +6,7 @@ Data flows one way: `Bus.read` → decode → engine → alerts → `Store.commi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -60,16 +60,25 @@ class Told(msgspec.Struct, frozen=True):
     """What one receiver has been told of one incident: the notification log's entry.
 
     `reference`: the receiver's own handle of the message (Slack: `"C123/1790000000.000100"`), None before the first.
-    `digest`: the state last told. `lines`: how many history lines were told (the opening line is the message
-    itself, so 1 after the first post). `intent`: what was about to be sent when last heard of (`"post"`, `"edit"`,
-    `"line:3"`); if it is set after a restart, that one send is in doubt. `failures`: consecutive refusals.
+    `digest`: the state last told. `said`: ids of the history lines that were told (the opening line is the message
+    itself). `intent`: what was about to be sent when last heard of (`"post"`, `"edit"`, `"line:<id>"`); if it is set
+    after a restart, that one send is in doubt. `failures`: consecutive refusals.
     """
 
     reference: str | None = None
     digest: str = ""
-    lines: int = 0
+    said: tuple[str, ...] = ()
     intent: str | None = None
     failures: int = 0
+
+    def untold(self, notification: Notification) -> Iterator[HistoryLine]:
+        """The lines that the receiver has not seen, oldest first."""
+        return (line for line in notification.history if line.id not in self.said)
+
+    def covers(self, notification: Notification) -> bool:
+        """Whether the receiver knows all of it: the state, and every line."""
+        settled = self.intent is None and self.digest == notification.digest
+        return settled and next(self.untold(notification), None) is None
 
 
 class OutboxRow(msgspec.Struct, frozen=True):

@@ -46,6 +46,13 @@ def default_url(environment: Mapping[str, str] = os.environ) -> str:
     return "redis://127.0.0.1:6379/0"
 
 
+SILENCES_KEY = "sentinel:silences"
+"""Hash: silence id → JSON. Written by people through the command line and Slack, read by every daemon."""
+
+ACKS_KEY = "sentinel:acks"
+"""Hash: incident id → JSON of who has seen it. Written and read as the silences."""
+
+
 def events_key(partition: int) -> str:
     """Stream: the events. The braces keep all keys of a partition in one Redis Cluster slot."""
     return f"sentinel:{{{partition}}}:events"

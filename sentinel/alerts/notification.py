@@ -16,8 +16,39 @@ import msgspec
 
 from sentinel.severity import SEVERITIES, AlertState, Severity
 
-LineKind = Literal["opened", "worse", "joined", "eased", "closed", "ended"]
-"""`closed`: everything has recovered. `ended`: it is over without recovery."""
+LineKind = Literal[
+    "opened", "worse", "joined", "again", "flapping", "eased", "closed", "ended", "reminder", "mark", "summary"
+]
+"""`closed`: everything has recovered. `ended`: it is over without recovery. `again`: what had ended fires once more.
+`reminder`: still so, after a while. `mark`: somebody acknowledged or silenced it, or that has ended."""
+
+MarkKind = Literal["acknowledged", "silenced", "muted", "inhibited", "flapping", "fleet"]
+
+
+class Mark(msgspec.Struct, frozen=True):
+    """Something that changes how an alert is told, and not what it is: who did it, why and until when.
+
+    `by`: a person, a rule or an incident, as it is to be shown. `since`, `until`: seconds since the epoch; until None:
+    with the alert. `id`: of the silence, or of the incident or alert that stands over it.
+    """
+
+    kind: MarkKind
+    by: str = ""
+    reason: str = ""
+    since: float | None = None
+    until: float | None = None
+    id: str = ""
+
+
+class Member(msgspec.Struct, frozen=True):
+    """One run's incident within a fleet incident."""
+
+    run: str
+    incident: str
+    severity: Severity
+    headline: str
+    onset_step: int
+    open: bool = True
 
 
 class Chart(msgspec.Struct, frozen=True):
@@ -78,6 +109,7 @@ class EpisodeView(msgspec.Struct, frozen=True):
 
     `value` and `threshold` are the two sides of the comparison that fired, `metric` the text of its left side;
     `unit` is the metric's unit from the dictionary (`nats/token`), empty when unknown. `state` as in the lifecycle.
+    `peak`, `peak_step`: the left side at its worst while it fired, None when that is not known.
     """
 
     id: str
@@ -99,12 +131,15 @@ class EpisodeView(msgspec.Struct, frozen=True):
     condition: str = ""
     source: str = ""
     runbook: dict[str, tuple[str, ...]] = {}
+    marks: tuple[Mark, ...] = ()
+    peak: float | None = None
+    peak_step: int | None = None
 
 
 class HistoryLine(msgspec.Struct, frozen=True):
     """One thing that happened, in words for a person, told once.
 
-    `id` is stable over restarts: derived from the transition it tells.
+    `id` is stable over restarts: derived from the transition it tells. `loud`: a person must look again.
     """
 
     id: str
@@ -112,6 +147,7 @@ class HistoryLine(msgspec.Struct, frozen=True):
     text: str
     step: int
     time: float | None
+    loud: bool = False
 
 
 class Notification(msgspec.Struct, frozen=True):
@@ -120,7 +156,9 @@ class Notification(msgspec.Struct, frozen=True):
     `started_step`/`started_time`: the earliest onset. `seconds_since_onset` and `steps_since_onset` are what the
     trouble has cost so far, at the last transition. `episodes` holds ended ones too, after the open ones.
 
-    `chart`: the leading alert's metric. `beside`: the most telling of the other metrics, best first.
+    `chart`: the leading alert's metric. `beside`: the most telling of the other metrics, best first. `marks`: of the
+    incident as a whole. `kind`: a fleet incident stands for those of several runs, its `members`; `run` is then what
+    they share.
     """
 
     incident: str
@@ -141,6 +179,9 @@ class Notification(msgspec.Struct, frozen=True):
     framework: str | None = None
     chart: Chart | None = None
     beside: tuple[Companion, ...] = ()
+    marks: tuple[Mark, ...] = ()
+    kind: Literal["run", "fleet"] = "run"
+    members: tuple[Member, ...] = ()
 
     @property
     def digest(self) -> str:
@@ -170,6 +211,9 @@ __all__ = [
     "EpisodeView",
     "HistoryLine",
     "LineKind",
+    "Mark",
+    "MarkKind",
+    "Member",
     "Notification",
     "RefusedCheckpoint",
     "Rollback",

@@ -37,10 +37,11 @@ _MESSAGES: UUID = uuid5(NAMESPACE_URL, "sentinel:message")
 
 @dataclass(frozen=True, slots=True)
 class Post:
-    """Tell an incident for the first time, or anew after its message was lost."""
+    """Tell an incident for the first time, or anew after its message was lost. `tells`: the lines it stands for."""
 
     intent: str
     message_id: str
+    tells: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +74,16 @@ def next_action(row: OutboxRow) -> Action | None:
     notification = row.notification
     if told.reference is None:
         intent = told.intent if told.intent and told.intent.startswith("post") else "post"
-        return Post(intent, _message_id(row, intent))
+        # The opening line is the message itself.
+        return Post(intent, _message_id(row, intent), tuple(line.id for line in notification.history[:1]))
     # An edit in doubt may have arrived though the state has gone back since, so it is always followed by another.
     if told.digest != notification.digest or told.intent == "edit":
         return Edit(told.reference)
-    if told.lines < len(notification.history):
-        line = notification.history[told.lines]
+    line = next(told.untold(notification), None)
+    if line is not None:
         # The reference is part of the id: under a message that was posted anew its history is told again.
         message_id = _message_id(row, "line", told.reference, line.id)
-        return Line(told.reference, f"line:{told.lines}", message_id, line)
+        return Line(told.reference, f"line:{line.id}", message_id, line)
     return None
 
 
@@ -109,11 +111,11 @@ def confirm(told: Told, action: Action, digest: str, reference: str | None = Non
     """
     match action:
         case Post():
-            return Told(reference=reference, digest=told.digest, lines=1, failures=told.failures)
+            return Told(reference=reference, digest=told.digest, said=action.tells, failures=told.failures)
         case Edit():
             return replace(told, digest=digest, intent=None, failures=0)
-        case Line():
-            return replace(told, lines=told.lines + 1, intent=None, failures=0)
+        case Line(line=line):
+            return replace(told, said=(*told.said, line.id), intent=None, failures=0)
 
 
 def refuse(told: Told) -> Told:

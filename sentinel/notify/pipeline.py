@@ -51,10 +51,10 @@ class _Parked:
 
     until: float
     digest: str
-    lines: int
+    history: tuple[str, ...]
 
     def holds(self, row: OutboxRow, now: float) -> bool:
-        unchanged = self.digest == row.notification.digest and self.lines == len(row.notification.history)
+        unchanged = self.digest == row.notification.digest and self.history == _history(row)
         return unchanged and now < self.until
 
 
@@ -246,7 +246,7 @@ class Sender:
         self._parked[row.key] = _Parked(
             until=self._clock.now() + PARKED_SECONDS,
             digest=row.notification.digest,
-            lines=len(row.notification.history),
+            history=_history(row),
         )
         self._log.error(
             "notification.refused",
@@ -338,6 +338,10 @@ class Pipeline:
         """Close the notifiers' connections."""
         for sender in self.senders.values():
             await sender.notifier.close()
+
+
+def _history(row: OutboxRow) -> tuple[str, ...]:
+    return tuple(line.id for line in row.notification.history)
 
 
 async def _slept(sleep: Awaitable[None]) -> bool:

@@ -134,10 +134,7 @@ class Ledger:
 
     def _is_told(self, key: str, notification: Notification) -> bool:
         stored = self._told.get(key)
-        if stored is None:
-            return False
-        told = stored.told
-        return told.intent is None and told.lines >= len(notification.history) and told.digest == notification.digest
+        return stored is not None and stored.told.covers(notification)
 
     def _seq(self, incident: str, receiver: str) -> int:
         """All receivers of an incident share its place in the order."""

@@ -46,10 +46,4 @@ class DictOutbox:
 
 
 def _all_told(row: OutboxRow) -> bool:
-    told = row.told
-    return (
-        told.reference is not None
-        and told.intent is None
-        and told.digest == row.notification.digest
-        and told.lines >= len(row.notification.history)
-    )
+    return row.told.reference is not None and row.told.covers(row.notification)

@@ -32,7 +32,7 @@ def row(told=None, wanted=FIRST):
 
 
 def told_all(wanted=FIRST, reference="r1"):
-    return Told(reference=reference, digest=wanted.digest, lines=len(wanted.history))
+    return Told(reference=reference, digest=wanted.digest, said=tuple(line.id for line in wanted.history))
 
 
 def test_an_incident_that_was_never_told_is_posted():
@@ -54,7 +54,7 @@ def test_a_changed_state_is_edited_before_its_history_is_told():
     action = next_action(row(replace(told_all(), digest=SECOND.digest), SECOND))
     assert isinstance(action, Line)
     assert action.line == WORSE
-    assert action.intent == "line:1"
+    assert action.intent == "line:worse-180"
 
 
 def test_the_message_id_is_the_same_after_a_restart_and_differs_between_messages():

@@ -54,7 +54,7 @@ async def test_the_intent_is_recorded_before_the_send_and_the_confirmation_after
     wanted = notification()
     assert outbox.writes == [
         (key, Told(intent="post", digest=wanted.digest)),
-        (key, Told(reference="m1", digest=wanted.digest, lines=1)),
+        (key, Told(reference="m1", digest=wanted.digest, said=("opened-173",))),
     ]
 
 

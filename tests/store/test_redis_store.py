@@ -29,13 +29,6 @@ def note(incident: str, state: str = "firing") -> Notification:
     )
 
 
-@pytest.fixture
-async def client(valkey_url):
-    client = connect(valkey_url)
-    yield client
-    await client.aclose()
-
-
 async def test_a_refused_commit_changes_nothing_and_the_next_one_works(client, valkey):
     store = RedisStore(client, 0)
     await store.commit(Batch("1-0", {"a": b"1"}, [("slack", note("i1"))]))
@@ -55,7 +48,7 @@ async def test_a_refused_commit_changes_nothing_and_the_next_one_works(client, v
 async def test_asking_when_idle_costs_no_round_trip(client, valkey):
     store = RedisStore(client, 0)
     await store.commit(Batch("1-0", {}, [("slack", note("i1"))]))
-    await store.settle("i1|slack", Told("ref", note("i1").digest, 0))
+    await store.settle("i1|slack", Told("ref", note("i1").digest))
     before = valkey.info("stats")["total_commands_processed"]
     for _ in range(100):
         assert not await store.unsettled()
@@ -67,7 +60,7 @@ async def test_settled_rows_leave_redis(client, valkey):
     closed = note("i1", "closed")
     await store.commit(Batch("1-0", {}, [("slack", closed)]))
     assert valkey.hlen(wire.outbox_key(0)) == 1
-    await store.settle("i1|slack", Told("ref", closed.digest, 0))
+    await store.settle("i1|slack", Told("ref", closed.digest))
     assert (valkey.hlen(wire.outbox_key(0)), valkey.hlen(wire.told_key(0))) == (0, 1)
 
 
@@ -75,7 +68,7 @@ async def test_a_row_that_a_crash_left_after_its_last_word_is_swept(client, valk
     closed = note("i1", "closed")
     store = RedisStore(client, 0)
     await store.commit(Batch("1-0", {}, [("slack", closed)]))
-    await store.record("i1|slack", Told("ref", closed.digest, 0))
+    await store.record("i1|slack", Told("ref", closed.digest))
     assert not await RedisStore(client, 0).unsettled()
     assert valkey.hlen(wire.outbox_key(0)) == 0
 
@@ -115,7 +108,7 @@ async def test_commits_and_records_at_once_do_not_lose_each_other(client):
     names = [f"i{n}" for n in range(30)]
     await store.commit(Batch("0-1", {}, [("slack", note(name)) for name in names]))
     await asyncio.gather(
-        *(store.settle(f"{name}|slack", Told("ref", note(name).digest, 0)) for name in names[:15]),
+        *(store.settle(f"{name}|slack", Told("ref", note(name).digest)) for name in names[:15]),
         *(store.commit(Batch(f"1-{n}", {}, [("console", note(name))])) for n, name in enumerate(names)),
     )
     for one in (store, RedisStore(client, 0)):

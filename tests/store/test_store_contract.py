@@ -52,7 +52,7 @@ def notification(incident="i1", lines=1, state="firing", headline="KL is high", 
 
 
 def fully(note: Notification) -> Told:
-    return Told(reference="C1/1.0", digest=note.digest, lines=len(note.history))
+    return Told(reference="C1/1.0", digest=note.digest, said=tuple(line.id for line in note.history))
 
 
 async def keys(store) -> list[str]:
@@ -109,9 +109,9 @@ async def test_receivers_are_settled_each_on_its_own(case):
 @pytest.mark.parametrize(
     "told",
     [
-        Told(reference="C1/1.0", digest="other", lines=2),
-        Told(reference="C1/1.0", digest=notification(lines=2).digest, lines=1),
-        Told(reference="C1/1.0", digest=notification(lines=2).digest, lines=2, intent="edit"),
+        Told(reference="C1/1.0", digest="other", said=("h0", "h1")),
+        Told(reference="C1/1.0", digest=notification(lines=2).digest, said=("h0",)),
+        Told(reference="C1/1.0", digest=notification(lines=2).digest, said=("h0", "h1"), intent="edit"),
     ],
     ids=["another state", "a line is missing", "in doubt"],
 )

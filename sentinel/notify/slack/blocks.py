@@ -14,7 +14,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from sentinel.alerts.notification import EpisodeView, HistoryLine, Notification, Rollback
+from sentinel.alerts.notification import EpisodeView, HistoryLine, LineKind, Notification, Rollback
 from sentinel.notify.figures import SHARES, number, quantity
 from sentinel.notify.slack.escape import bold, code, code_block, date, entities, plain, words
 from sentinel.notify.wording import (
@@ -62,7 +62,19 @@ def render_line(notification: Notification, line: HistoryLine) -> dict[str, Any]
     return {"text": f"{_LINE_SHAPES[line.kind]} {words(line.text, 400)}" + (f"  {at}" if at else "")}
 
 
-_LINE_SHAPES = {"opened": "●", "worse": "▲", "joined": "+", "eased": "▽", "closed": "✔", "ended": "■"}
+_LINE_SHAPES: dict[LineKind, str] = {
+    "opened": "●",
+    "worse": "▲",
+    "joined": "+",
+    "again": "↻",
+    "flapping": "≈",
+    "eased": "▽",
+    "closed": "✔",
+    "ended": "■",
+    "reminder": "◷",
+    "mark": "✎",
+    "summary": "Σ",
+}
 
 
 def shape(notification: Notification) -> str:
