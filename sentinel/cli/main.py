@@ -33,6 +33,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
         "sentinel.cli.explain:explain",
         "Say why a rule fires or is quiet for a run, and what would change it.",
     ),
+    "alerts": ("sentinel.cli.alerts:alerts", "List open incidents and what was told of them."),
     "publish": ("sentinel.cli.publish:publish", "Send one event from a shell."),
     "rules": ("sentinel.cli.rules:rules", "Validate, test, compare, list and explain rules."),
     "init": ("sentinel.cli.init:init", "Write a commented configuration file."),
