@@ -29,7 +29,7 @@ def alerts(run: str | None, url: str | None) -> None:
         told = row.told
         if told.intent is not None:
             said = f"in doubt ({told.intent})"
-        elif told.digest == note.digest and told.lines >= len(note.history):
+        elif told.covers(note):
             said = "told"
         else:
             said = "waiting in the outbox"
